@@ -5,19 +5,19 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.security.foreign_files import ForeignFiles
+from openclaw.security.secrets import find_secrets
 from openclaw.security.untrusted import fence, strip_hidden
 from openclaw.storage.home import Home
 from openclaw.storage.safe_open import remove
 from openclaw.storage.text import write_private
 from openclaw.tools.paths import SPILL
-from openclaw.tools.shell.output import LONGEST_LINE, excerpt, wrap_lines
 from openclaw.types import Shown, ToolProblem, TurnChanges
 
 MAX_CHARS = 12_000
@@ -107,6 +107,64 @@ def cut_to_limits(text: str, limits: ResultLimits, source: str = "") -> CutText:
     ]
     gap = range(numbers[shown.gap - 1], numbers[shown.rest - 2] + 1) if shown.gap else range(0)
     return CutText(shown.text, note, gap)
+
+
+LONGEST_LINE = 1_500
+"""Characters; `read_file` would show only the beginning of a longer line."""
+SHORTEST_LINE, READABLE = 500, 2_000
+AROUND = 80
+"""Characters before a secret that may identify it as one."""
+
+
+def wrap_lines(text: str, longest: int = LONGEST_LINE) -> str:
+    """Wrap long lines, but not inside a secret, which would no longer be recognized."""
+    if max(map(len, text.split("\n"))) <= longest:
+        return text
+    return "\n".join(piece for line in text.split("\n") for piece in _pieces(line, longest))
+
+
+def _pieces(line: str, longest: int) -> Iterator[str]:
+    start = 0
+    while len(line) - start > longest:
+        end = start + longest
+        for secret in find_secrets(line[start : end + LONGEST_LINE]):
+            begin = max(start + secret.start - AROUND, start)
+            if begin < end < start + secret.end:
+                whole = min(start + secret.end, start + READABLE)
+                end = begin if begin >= start + min(SHORTEST_LINE, longest // 3) else whole
+                break
+        yield line[start:end]
+        start = end
+    yield line[start:]
+
+
+@frozen
+class Excerpt:
+    """Beginning and end of a text. `gap` is the number of the first omitted line, 0 for none, and
+    `rest` that of the first whole line after the gap."""
+
+    text: str
+    gap: int = 0
+    rest: int = 0
+
+
+def excerpt(text: str, limit: int) -> Excerpt:
+    """Shorten a text to about `limit` characters: a third from its beginning, the rest from its
+    end, where errors are; cut between lines if possible."""
+    if len(text) <= limit:
+        return Excerpt(text)
+    head, tail = text[: limit // 3], text[-(limit - limit // 3) :]
+    head = head[: head.rfind("\n") + 1] or head
+    after = tail.find("\n") + 1
+    tail = tail[after:] if 0 < after < len(tail) else tail
+    left = text[len(head) : len(text) - len(tail)]
+    line = head.count("\n") + 1
+    count = len(left.splitlines())
+    lines = "1 line" if count == 1 else f"{count:,} lines"
+    gap = f"[{lines} ({len(left):,} characters) left out]"
+    end = len(text) - len(tail)
+    rest = text.count("\n", 0, end) + 1 + (text[end - 1] != "\n")
+    return Excerpt(f"{head.rstrip()}\n{gap}\n{tail}", line, rest)
 
 
 def as_data(text: str, source: str, turn_changes: TurnChanges, limits: ResultLimits) -> str:

@@ -95,7 +95,7 @@ def test_only_plain_files_are_looked_at(tmp_path: Path) -> None:
 def test_a_file_of_which_not_all_was_kept_is_named_at_once_and_left_by_undo(
     it: GitTalk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("openclaw.tools.shell.output.LARGEST", 10)
+    monkeypatch.setattr("openclaw.tools.shell.home_state.LARGEST", 10)
     (it.root / A).write_text("a line of the user\nand another\n")
     said = it.shell(f"sed -i 1d {A}")
     assert f"undo leaves it alone: {A}" in notices(said)

@@ -12,7 +12,7 @@ from openclaw.security import credentials as module
 from openclaw.security.credentials import find_credentials
 from openclaw.storage.home import Home
 from openclaw.tools.shell import sandbox
-from openclaw.tools.shell.output import changed_files, drop_setuid, scan_home
+from openclaw.tools.shell.home_state import changed_files, drop_setuid, scan_home
 from openclaw.tools.shell.process import CommandLimits
 from openclaw.tools.shell.shell import ProgramCall, Runner, ShellTools
 from openclaw.types import ToolProblem, TurnChanges

@@ -25,8 +25,15 @@ from openclaw.storage.merge import merge_bytes
 from openclaw.storage.readers import NotPlain, read_content, read_plain_file
 from openclaw.storage.safe_open import descend, open_folder
 from openclaw.storage.saving import save_over
-from openclaw.tools.shell import output, sandbox
-from openclaw.tools.shell.output import MAX_CHANGES, UNSEEN, HomeFiles, as_text, is_hidden, stamp_of
+from openclaw.tools.shell import home_state, sandbox
+from openclaw.tools.shell.home_state import (
+    MAX_CHANGES,
+    UNSEEN,
+    HomeFiles,
+    as_text,
+    is_hidden,
+    stamp_of,
+)
 from openclaw.types import FileContent, TurnChanges
 
 _XATTRS = "user.overlay."
@@ -238,7 +245,7 @@ class ChangeMover:
         return as_text(held[0] or b"") if held else None
 
     def _held_before(self, name: str) -> FileContent:
-        return read_content(self.found.root, name, output.LARGEST)
+        return read_content(self.found.root, name, home_state.LARGEST)
 
     def _held_after(self, name: str) -> FileContent:
         return read_content(self.found.upper, name) if name in self.found.files else None

@@ -31,23 +31,29 @@ from openclaw.storage.atomic import watch_writes
 from openclaw.storage.home import Home
 from openclaw.storage.readers import read_content
 from openclaw.storage.text import read_text
-from openclaw.tools.results import DEFAULT_LIMITS, CutText, ResultLimits, fence_cut, spill
+from openclaw.tools.results import (
+    DEFAULT_LIMITS,
+    CutText,
+    ResultLimits,
+    excerpt,
+    fence_cut,
+    spill,
+    wrap_lines,
+)
 from openclaw.tools.shell import overlay, process, sandbox
 from openclaw.tools.shell.change_set import ChangeMover, has_changes, read_changes
 from openclaw.tools.shell.git_credentials import NAMES_GIT, find_committed_credentials
-from openclaw.tools.shell.named_files import named_files
-from openclaw.tools.shell.output import (
+from openclaw.tools.shell.home_state import (
     MAX_CHANGES,
     UNKNOWN,
     HomeFiles,
     as_text,
     changed_files,
     drop_setuid,
-    excerpt,
     scan_home,
-    with_print,
-    wrap_lines,
 )
+from openclaw.tools.shell.named_files import named_files
+from openclaw.tools.shell.output import with_print
 from openclaw.tools.shell.process import (
     CMD,
     CommandLimits,

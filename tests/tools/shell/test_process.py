@@ -15,14 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.tools.shell.output import (
-    KEPT,
-    LONGEST_LINE,
-    Output,
-    excerpt,
-    strip_terminal_codes,
-    wrap_lines,
-)
+from openclaw.tools.shell.output import KEPT, Output, strip_terminal_codes
 from openclaw.tools.shell.process import (
     CMD,
     CommandLimits,
@@ -217,31 +210,6 @@ def test_a_million_unfinished_escapes_are_read_in_no_time() -> None:
         "\x1b]x" * 300_000 + "\x1b[1" * 300_000 + "a" * 1_000_000 + "\r" * 1_000_000
     )
     assert time.monotonic() - started < 5
-
-
-@given(st.text(max_size=300), st.integers(10, 60))
-def test_an_excerpt_is_short_and_has_both_ends(text: str, limit: int) -> None:
-    shown = excerpt(text, limit)
-    if len(text) <= limit:
-        assert shown.text == text
-    else:
-        assert len(shown.text) <= limit + 60
-        assert shown.text.endswith(text[-1:])
-        assert 1 <= shown.gap <= text.count("\n") + 1
-
-
-@given(st.text(alphabet="ab \n", max_size=9_000))
-def test_wrapping_loses_nothing_and_leaves_no_long_line(text: str) -> None:
-    text = text.replace("b", "word " * 30)
-    assert wrap_lines(text).replace("\n", "") == text.replace("\n", "")
-    assert max(map(len, wrap_lines(text).split("\n"))) <= LONGEST_LINE
-
-
-def test_a_secret_is_not_cut_when_a_long_line_is_wrapped() -> None:
-    key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    for before in (1_400, 1_490, 1_499, 2_950):
-        lines = wrap_lines(("so " * 1_000)[:before] + f" {key}" + " so" * 500).split("\n")
-        assert any(key in line for line in lines) and max(map(len, lines)) <= LONGEST_LINE
 
 
 @pytest.mark.slow

@@ -20,9 +20,10 @@ from openclaw.security.grants import make_grant
 from openclaw.security.policy import Policy
 from openclaw.storage.home import Home
 from openclaw.tools.file_tools import FileTools
+from openclaw.tools.results import LONGEST_LINE
 from openclaw.tools.shell import sandbox
 from openclaw.tools.shell.git_credentials import find_committed_credentials
-from openclaw.tools.shell.output import LONGEST_LINE, changed_files, scan_home
+from openclaw.tools.shell.home_state import changed_files, scan_home
 from openclaw.tools.shell.process import CommandLimits
 from openclaw.tools.shell.shell import ProgramCall, Runner, ShellTools, environment
 from openclaw.tools.toolbox import Toolbox
