@@ -36,9 +36,9 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 def calculate(expression: str) -> str:
     """Compute numbers, e.g. (3 + 4.5) * 12."""
-    text = _normalize(expression)
-    if len(text) > MAX_CHARS:
+    if len(expression) > MAX_CHARS:  # of more, to find a percentage alone would take minutes
         raise ToolProblem(f"The expression is longer than {MAX_CHARS} characters.")
+    text = _normalize(expression)
     try:
         value = _value(ast.parse(text, mode="eval").body)
         return f"{text} = {_format_number(value)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -371,6 +372,12 @@ def test_numbers_are_computed(world: World, expression: str, value: str) -> None
     outcome = world.run("calculate", expression=expression)
     assert outcome.ok
     assert outcome.text.endswith(f" = {value}")
+
+
+def test_a_long_row_of_digits_is_refused_at_once(world: World) -> None:
+    began = time.process_time()
+    assert "longer than" in world.run("calculate", expression="1" * 20_000).text
+    assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize(
