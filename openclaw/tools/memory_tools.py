@@ -164,7 +164,8 @@ class KnowledgeTools:
         list_name = self._list_name(name)
         new: list[str] = []
         known: list[str] = []
-        for text in _without_duplicates(_without_orders(texts)):
+        lines = [" ".join(text.split()) for text in texts]
+        for text in _without_duplicates(_without_orders(lines)):
             # Nobody has said which list when it is the default one.
             same = self.todos.similar("" if list_name == DEFAULT_LIST else list_name, text)
             elsewhere = f", in {same.list}" if same and same.list != list_name else ""
@@ -268,10 +269,10 @@ def _without_orders(texts: Sequence[str]) -> Sequence[str]:
 
 
 def _without_duplicates(texts: Sequence[str]) -> Sequence[str]:
-    """Make the texts single lines and drop duplicates, ignoring case; the order stays."""
+    """Drop duplicates, ignoring case; the order stays."""
     once: dict[str, str] = {}
-    for line in (" ".join(text.split()) for text in texts):
-        once.setdefault(line.casefold(), line)
+    for text in texts:
+        once.setdefault(text.casefold(), text)
     return [*once.values()]
 
 

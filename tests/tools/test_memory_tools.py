@@ -374,6 +374,13 @@ def test_numbers_are_computed(world: World, expression: str, value: str) -> None
     assert outcome.text.endswith(f" = {value}")
 
 
+def test_many_blanks_in_a_to_do_take_no_time(world: World) -> None:
+    began = time.process_time()
+    text = world.run("todo", action="add", items=["buy" + " " * 10_000 + "oats"]).text
+    assert text.startswith("Added to Tasks: buy oats.")
+    assert time.process_time() - began < 1
+
+
 def test_a_long_row_of_digits_is_refused_at_once(world: World) -> None:
     began = time.process_time()
     assert "longer than" in world.run("calculate", expression="1" * 20_000).text
