@@ -98,7 +98,7 @@ _SAMPLE = re.compile(
 _PUBLIC = re.compile(r".*\.pub|.*(?:public|cert|chain|cacert|ca-bundle)\.pem")
 _OUR_OWN = re.compile(r".*/\.openclaw/(?:spill|workspace|skills)(?:/.*)?")
 _USERS = r"/home/[^/]+|/var/home/[^/]+|/users/[^/]+|/[a-z]:?/users/[^/]+|/root"
-_MARKS = re.compile(r"[ .]+(?=/|$)")
+_MARKS = re.compile(r"(?<![ .])[ .]++(?=/|$)")
 _STREAM = re.compile(r"(?<=[^/]{2}):[^/]*")
 
 
