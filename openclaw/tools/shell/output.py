@@ -72,4 +72,5 @@ def with_print(code: str) -> str:
     lines = code.encode().splitlines()[: last.lineno]  # in bytes, as `ast` counts
     lines[-1] = lines[-1][: last.col_offset]  # what stands before a semicolon
     head = b"\n".join(lines).decode()
-    return f"{head}\n_ = {ast.unparse(last.value)}\n_ is None or print(_)\n"
+    value = ast.get_source_segment(code, last.value)  # `unparse` takes no sum of 500 numbers
+    return f"{head}\n_ = (\n{value}\n)\n_ is None or print(_)\n"

@@ -165,6 +165,8 @@ def test_python_that_prints_nothing_shows_its_last_expression(home: Home, confin
     assert "None" not in shell.run_python("x = []\nx.append(1)")
     assert "\n42" in shell.run_python("import math; math.sqrt(1764)")
     assert "\n42" in shell.run_python("s = '\u00e9\x0c\u2028'; n = len(s)\nn * 14")
+    assert "\n42" in shell.run_python("x = 6\n(x *  # six\n 7)  # times seven")
+    assert "\n42" in shell.run_python("-458 + " + " + ".join("1" * 500))
 
 
 def test_python_does_not_take_modules_from_the_home(home: Home, confined: bool) -> None:
