@@ -105,7 +105,7 @@ def _home_tools(
         shell.timeout,
         shell.env,
         shell.network,
-        result_limits=limits,
+        page=limits.page,
         show=_show_tail(open_home, open_home.progress) if open_home.progress else None,
     )
     looks_up = open_home.use_memory and settings.recall != "off"

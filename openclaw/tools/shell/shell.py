@@ -31,15 +31,7 @@ from openclaw.storage.atomic import watch_writes
 from openclaw.storage.home import Home
 from openclaw.storage.readers import read_content
 from openclaw.storage.text import read_text
-from openclaw.tools.results import (
-    DEFAULT_LIMITS,
-    CutText,
-    ResultLimits,
-    excerpt,
-    fence_cut,
-    spill,
-    wrap_lines,
-)
+from openclaw.tools.results import PAGE_CHARS, CutText, excerpt, fence_cut, spill, wrap_lines
 from openclaw.tools.shell import overlay, process, sandbox
 from openclaw.tools.shell.change_set import ChangeMover, has_changes, read_changes
 from openclaw.tools.shell.git_credentials import NAMES_GIT, find_committed_credentials
@@ -236,7 +228,7 @@ class Runner:
     unconfined: Callable[[], str | None] = sandbox.why_unavailable
     layered: Callable[[Path], bool] = overlay.is_overlay_available
     limits: CommandLimits = CommandLimits()
-    result_limits: ResultLimits = DEFAULT_LIMITS  # how much of the output the model sees
+    page: int = PAGE_CHARS  # characters of the output that the model sees
     show: ShowOutput | None = None  # receives the output while the program runs
     wants_more: ProgramCall | None = field(default=None, init=False)  # the newest that did
     _last: HomeFiles | None = field(default=None, init=False)
@@ -360,9 +352,8 @@ class Runner:
         """The report for the model: how a command ended, what it printed and changed, and hints. A
         file has all of a long output."""
         source = "" if offline else f"command: {order.name}"  # anybody may have written it
-        most = self.result_limits.page
-        whole = wrap_lines(finished.text) if len(finished.text) > most else finished.text
-        shown = excerpt(whole, most)
+        whole = wrap_lines(finished.text) if len(finished.text) > self.page else finished.text
+        shown = excerpt(whole, self.page)
         path = spill(self.home, whole, source) if shown.gap else ""
         printed = strip_hidden(shown.text).rstrip("\n")
         if finished.code is None:
