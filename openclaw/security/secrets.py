@@ -159,10 +159,6 @@ class TokenForm:
     back: str = ""
     """The pattern before it: a number that belongs to the token, or a lookbehind."""
 
-    @property
-    def digits(self) -> bool:
-        return self.back.endswith("}")
-
 
 def _is_key_like(text: str) -> bool:
     """Tell keys from words, for prefixes such as `sk-` that words begin with too."""
@@ -301,7 +297,7 @@ def _find_tokens(text: str) -> Iterator[Secret]:
 
 
 def _match_form(form: TokenForm, begin: str, text: str, at: int) -> tuple[int, int] | None:
-    number = _BARE_NUMBER.search(text, max(at - 17, 0), at) if form.digits else None
+    number = _BARE_NUMBER.search(text, max(at - 17, 0), at)  # no other token may follow a number
     match = _compile_form(form, begin).match(text, number.start() if number else at)
     return match.span() if match and form.judge(match[0]) else None
 
