@@ -46,9 +46,9 @@ class Layer:
 
     def over(self, argv: Sequence[str]) -> list[str]:
         """The command line that runs `argv` with this layer over the home."""
-        unshare, mount = shutil.which("unshare"), shutil.which("mount")
-        script = ("/bin/sh", "-c", _MOUNT, str(self.folder), str(self.root), mount or "mount")
-        return [unshare or "unshare", "-U", "-r", "-m", *script, *argv]
+        unshare, mount = (shutil.which(name) or name for name in ("unshare", "mount"))
+        script = ("/bin/sh", "-c", _MOUNT, str(self.folder), str(self.root), mount)
+        return [unshare, "-U", "-r", "-m", *script, *argv]
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as TooLate
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from threading import Thread
@@ -237,14 +238,10 @@ class Guard(httpcore.NetworkBackend):
         found = self._clock.hold(
             lambda: resolve_allowed(host, port, self._resolve, local=self._local)
         )
-        for place, ip in enumerate(found, 1):
-            last = place == len(found)
-            try:
-                return self._connect(ip, port, None if last else CONNECT_SECONDS)
-            except (httpcore.ConnectError, httpcore.ConnectTimeout):
-                if last:
-                    raise
-        raise AssertionError("addresses() gives at least one")
+        for ip in found[:-1]:
+            with suppress(httpcore.ConnectError, httpcore.ConnectTimeout):
+                return self._connect(ip, port, CONNECT_SECONDS)
+        return self._connect(found[-1], port, None)
 
     def _connect(self, ip: str, port: int, most: float | None) -> httpcore.NetworkStream:
         stream = self._plain.connect_tcp(ip, port, timeout=self._clock.left(most))

@@ -248,10 +248,7 @@ def _read_reply(reply: HttpReply) -> Page:
 
 def _failure_line(reply: HttpReply) -> str:
     """The status and the server's explanation in one line."""
-    try:
-        phrase = f" {HTTPStatus(reply.status).phrase}"
-    except ValueError:
-        phrase = ""
+    phrase = next((f" {each.phrase}" for each in HTTPStatus if each == reply.status), "")
     try:
         page = _read_reply(reply)
         said = " ".join(f"{page.title} {page.text}".split())[:LONGEST_ERROR]
