@@ -40,7 +40,7 @@ from openclaw.retrieval.passages import (
     passage_of,
 )
 from openclaw.retrieval.question import Query, day_of, shorten_question, to_index_path
-from openclaw.retrieval.ranking import PROMPT_SCORES, PROMPT_SHARE, FusedRow, RowScores
+from openclaw.retrieval.ranking import PROMPT_SCORES, FusedRow, RowScores
 from openclaw.retrieval.scan import index_options
 from openclaw.retrieval.shared_store import LazyStore, StoreFailed
 from openclaw.retrieval.snapshot import Rows, SnapshotView, allowed_rows
@@ -111,13 +111,17 @@ class Search(LiveIndex):
 
         def choose(look: _Lookup) -> ChosenPassages:
             hits, known = look(query), look(in_head) if in_head.only else ()
-            least = PROMPT_SCORES[kind]
-            again = for_prompt(known, PassageLimits(1, tokens, least, count))
+            surest, *_ = scores = PROMPT_SCORES[kind]
+            again = for_prompt(known, PassageLimits(1, tokens, surest, count))
             if again and not (hits and hits[0][0].score >= again[0].score):
                 hits = [*(hit for hit in known if again[0].holds(hit[1])), *hits]
                 known = [hit for hit in known if not again[0].holds(hit[1])]
-            least = max(least, PROMPT_SHARE * hits[0][0].score) if hits else least
-            return choose_passages(hits, PassageLimits(most, tokens, least, count), known)
+            chosen = ChosenPassages([])
+            for score in scores:
+                chosen = choose_passages(hits, PassageLimits(most, tokens, score, count), known)
+                if chosen.passages:
+                    break
+            return chosen
 
         return self._choose_hits(query, choose, PROMPT_EMBED_SECONDS)
 

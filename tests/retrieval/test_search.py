@@ -23,7 +23,7 @@ from openclaw.retrieval.embedder_choice import EmbedderChoice
 from openclaw.retrieval.index import BACKGROUND
 from openclaw.retrieval.passages import CUT, Passage, PassageLimits, distinct, for_prompt
 from openclaw.retrieval.question import LONGEST_QUESTION
-from openclaw.retrieval.ranking import PROMPT_SCORES, FusedRow, respell
+from openclaw.retrieval.ranking import FusedRow, respell
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.retrieval.search import Search
 from openclaw.retrieval.snapshot import SnapshotView
@@ -590,22 +590,17 @@ def test_what_the_prompt_holds_counts_among_the_passages_and_their_tokens(
     assert head not in [each.path for each in chosen.left_out]
 
 
-def test_a_question_about_own_things_is_shown_what_is_less_near(opened: Opened) -> None:
+def test_a_question_about_own_things_is_shown_what_is_less_near_for_want_of_better(
+    opened: Opened,
+) -> None:
     search = opened()
-    asked = "Is the boiler man called Olsen, and which ferry?"
-    assert len(recalled(search, asked)) == 1
-    _, found = search.chosen_for_prompt(asked, (), 3, 400, len, kind="own").passages
+    asked = "Which ferry company did we book?"
+    assert recalled(search, asked) == []
+    (found,) = search.chosen_for_prompt(asked, (), 3, 400, len, kind="own").passages
     assert found.text == "The ferry to Bergen leaves at noon."
-    assert PROMPT_SCORES["own"] < found.score < PROMPT_SCORES[""]
-
-
-def test_a_passage_far_below_the_best_one_is_not_shown(opened: Opened) -> None:
-    chosen = opened().chosen_for_prompt(
-        "The cat eats at seven, the ferry to where?", (), 3, 400, len, kind="own"
-    )
-    assert [each.text for each in chosen.passages] == ["- The cat eats at seven."]
-    assert chosen.left_out[0].score > PROMPT_SCORES["own"]
-    assert chosen.left_out[0].rule == "its score is below 0.60"
+    asked = "When does the cat eat, before the ferry?"  # one that is near stands alone
+    (found,) = search.chosen_for_prompt(asked, (), 3, 400, len, kind="own").passages
+    assert found.text == "- The cat eats at seven."
 
 
 def test_an_order_finds_the_line_of_which_it_names_only_the_old_part(opened: Opened) -> None:
