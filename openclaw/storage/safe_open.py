@@ -312,23 +312,22 @@ def _step(folder: Folder, name: str, *, make: bool, mode: int) -> Folder:
 
 
 def _enter(folder: Folder, name: str, path: str) -> Folder:
-    failed: OSError = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
     if BY_DESCRIPTOR:
         try:
             return Folder(path, os.open(folder.at(name), _ONE_STEP, dir_fd=folder.number))
         except OSError as error:
-            failed = error
-            failed.filename = path
-    if found := folder.status(name):
-        if _is_link(found) and (target := _follow_link(path)):
-            return Folder(target, os.open(target, _FOLDER) if BY_DESCRIPTOR else None)
-        if stat.S_ISREG(found.st_mode):
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
-        if not stat.S_ISDIR(found.st_mode) or _is_link(found):
-            _check(found, path, name)
-        if not BY_DESCRIPTOR:
-            return Folder(path, None)
-    raise failed
+            if found := folder.status(name):
+                if _is_link(found) and (target := _follow_link(path)):
+                    return Folder(target, os.open(target, _FOLDER))
+                _check_folder(found, path, name)
+            error.filename = path
+            raise
+    if not (found := folder.status(name)):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    if _is_link(found) and (target := _follow_link(path)):
+        return Folder(target, None)
+    _check_folder(found, path, name)
+    return Folder(path, None)
 
 
 def _follow_link(link: str) -> str:
@@ -344,6 +343,13 @@ def _follow_link(link: str) -> str:
         os.path.realpath(each) for each in named if os.path.isabs(each) and not home_of(each)
     )
     return real if os.path.isdir(real) and real in outside else ""
+
+
+def _check_folder(found: os.stat_result, path: str, name: str) -> None:
+    if stat.S_ISREG(found.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+    if not stat.S_ISDIR(found.st_mode) or _is_link(found):
+        _check(found, path, name)
 
 
 def _check(found: os.stat_result, path: str, folder: str = "") -> None:
