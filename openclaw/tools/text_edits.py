@@ -34,13 +34,13 @@ def replace_passage(
     exact = re.compile(NEWLINE.join(map(re.escape, find.split("\n"))))
     for pattern, strict in ((exact, True), (_tolerant_pattern(find), False)):
         matches = _whole_words(text, list(pattern.finditer(text)))
-        if len(matches) > 1 and everywhere:
-            return re.sub(rf"\b{find}\b", replace, text), _line_of(text, matches[0].start())
+        if len(matches) > 1 and everywhere and (first := re.search(rf"\b{find}\b", text)):
+            return re.sub(rf"\b{find}\b", replace, text), _line_of(text, first.start())
         if len(matches) > 1:
             raise _ambiguous_problem(text, [match.start() for match in matches])
         if matches:
             start, end = matches[0].span()
-            if replace and _is_name_of_value(text, start, end, replace):
+            if replace and not everywhere and _is_name_of_value(text, start, end, replace):
                 raise _misplaced_problem(text, start, "find is only the name of a value.")
             if column := _other_column(text, start, find.strip(), replace.strip()):
                 reason = f"{replace.strip()} belongs into the column {column}."

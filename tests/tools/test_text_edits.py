@@ -83,3 +83,13 @@ def test_what_stands_in_another_column_is_not_written_into_this_one() -> None:
     assert told.startswith("Felix belongs into the column host. The nearest lines:\n4: | Carols |")
     assert "| Carols | Felix |" in replace_passage(text, "Nadia", "Felix")[0]
     assert "| Choir | Nadia |" in replace_passage(text, "Carols", "Choir")[0]
+
+
+def test_a_name_is_renamed_where_it_is_a_word_of_its_own() -> None:
+    text = "max_size_now = 1\nmax_size = 2\nmax_size += 1\n"
+    renamed = text.replace("max_size ", "limit ")
+    assert replace_passage(text, "max_size", "limit", everywhere=True) == (renamed, 2)
+    once = replace_passage("max_size = 2\n", "max_size", "limit", everywhere=True)
+    assert once == ("limit = 2\n", 1)
+    with pytest.raises(ToolProblem, match="fits 2 places"):  # it is no word anywhere
+        replace_passage("max_sizes, max_sizer\n", "max_size", "limit", everywhere=True)
