@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import compress, pairwise
+from itertools import chain, islice, pairwise
 
 from openclaw.nlp.dates import MONTH
 from openclaw.nlp.words import content_words
@@ -27,30 +28,32 @@ def table_sums(text: str, first: int, last: int, request: str = "") -> list[str]
     A column counts when each of at least two rows has one number with the same unit. Years and
     running numbers are not added, nor a column whose last row holds the sum already.
     """
-    found, words = [], dict.fromkeys(content_words(request))
+    return [*islice(_find_sums(text, first, last, request), MAX_SUMS)]
+
+
+def _find_sums(text: str, first: int, last: int, request: str) -> Iterator[str]:
+    words = dict.fromkeys(content_words(request))
     for begin, end, heads, rows in _tables(text):
         if begin > last or end < first:
             continue
         columns = [[row[at] for row in rows if at < len(row)] for at in range(len(heads))]
         columns = [cells if len(cells) == len(rows) > 1 else [] for cells in columns]
         groups = [(heads[at], cells) for at, cells in enumerate(columns) if _is_group(cells)]
-        row_words = [{*content_words(" ".join(row))} for row in rows]
-        said = {word: [word in each for each in row_words] for word in words}
+        row_words = [words.keys() & content_words(" ".join(row)) for row in rows]
+        counts = Counter(chain.from_iterable(row_words))
         for name, cells in zip(heads, columns, strict=True):
             amounts, places, unit = _read_column(cells)
             if not amounts:
                 continue
-            found.append(f"{name}: {_show_sum(amounts, places, unit)}")
+            yield f"{name}: {_show_sum(amounts, places, unit)}"
             for head, keys in groups:
                 for key in dict.fromkeys(keys):
                     own = [n for k, n in zip(keys, amounts, strict=True) if k == key]
-                    found.append(f"{name} where {head} is {key}: {_show_sum(own, places, unit)}")
-            for word, has in said.items():
-                if 1 < sum(has) < len(rows):
-                    found.append(
-                        f"{name} with {word}: {_show_sum(compress(amounts, has), places, unit)}"
-                    )
-    return found[:MAX_SUMS]
+                    yield f"{name} where {head} is {key}: {_show_sum(own, places, unit)}"
+            for word in words:
+                if 1 < counts[word] < len(rows):
+                    own = [n for n, said in zip(amounts, row_words, strict=True) if word in said]
+                    yield f"{name} with {word}: {_show_sum(own, places, unit)}"
 
 
 def show_sums(text: str, first: int, last: int, request: str) -> str:

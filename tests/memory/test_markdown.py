@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
@@ -440,6 +441,14 @@ def test_the_columns_of_a_table_are_added_up(rows: str, sums: list[str]) -> None
 )
 def test_comma_separated_values_are_added_up_by_group(text: str, sums: list[str]) -> None:
     assert table_sums(text, 2, 2) == sums
+
+
+def test_a_long_request_is_compared_with_a_long_table_at_once() -> None:
+    text = "name,amount\n" + "".join(f"n{n},{n * 3 % 101}\n" for n in range(5_000))
+    request = " ".join(f"word{n}" for n in range(20_000))
+    began = time.process_time()
+    assert table_sums(text, 1, 9, request) == ["amount: 249558"]
+    assert time.process_time() - began < 2
 
 
 def test_rows_with_a_word_of_the_request_are_added_up_by_themselves() -> None:
