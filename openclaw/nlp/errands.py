@@ -10,10 +10,8 @@ from openclaw.frozen import frozen
 
 URL = re.compile(r"\bhttps?://[^\s<>\"'`|\\^{}\[\]]+", re.I)
 URL_END_MARKS = ".,;:!?)"
-QUOTED_COMMAND = re.compile(
-    r"\b(?:run|execute|call|start|type|f\u00fchre|starte)\b[^`.\n]{0,40}`(?P<command>[^`\n]+)`",
-    re.I,
-)
+RUN = r"\b(?:run|execute|call|start|type|f\u00fchre|starte)\b"
+QUOTED_COMMAND = re.compile(rf"{RUN}[^`.\n]{{0,40}}`(?P<command>[^`\n]+)`", re.I)
 SHELL = re.compile(
     r"\b(?:shell|terminal|bash|command line|shell command|console)\b|"
     r"\b(?:run|execute)\b[^.\n]{0,30}\b(?:commands?|scripts?|program)\b|"
@@ -24,7 +22,7 @@ PYTHON = re.compile(
     r"\b(?:with|in|use|using|by|run|write|mit|nimm)\b(?: (?:some|a|the|short|little))* python\b",
     re.I,
 )
-RUNNERS = {".py": "python3", ".sh": "sh", ".js": "node"}
+RUNNERS = {".py": "python3", ".sh": "bash", ".js": "node"}
 WEB = re.compile(
     r"\b(?:search|look|find|check|browse|ask)\b[^.\n]{0,40}\b(?:web|internet|online)\b|"
     r"\bgoogle\b(?! \w*(?:drive|docs|account))|\bim (?:web|internet|netz)\b",
@@ -61,11 +59,13 @@ def read_errands(request: str) -> Errands:
     return Errands(urls, command, tuple(name for name, asked in tools.items() if asked))
 
 
-def command_for(path: str) -> str:
-    """Return what runs a program of the home, "" for a file that is none or that has tests."""
+def command_for(clause: str, path: str) -> str:
+    """Return what runs a program of the home, where all that a clause wants is to run it: not for
+    "run sums.py --all" or "run ruff on sums.py", nor for a file that is no program or has tests."""
     name = Path(path)
     runner = "" if name.stem.startswith("test") else RUNNERS.get(name.suffix.lower(), "")
-    return f"{runner} {shlex.quote(path)}" if runner else ""
+    only_run = rf"{RUN}\W+(?:[\w.-]+/)*{re.escape(name.name)}\W*(?:aus\W*)?$"
+    return f"{runner} {shlex.quote(path)}" if runner and re.search(only_run, clause, re.I) else ""
 
 
 OPERATORS = {

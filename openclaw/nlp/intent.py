@@ -256,6 +256,7 @@ def read_cues(
     wanted = read_errands(request)
     runs_file = len(named) == 1 and read.has("program") and not (wanted.command or wanted.urls)
     runs_file = runs_file and wanted.tools in ((), ("run_shell",))
+    clauses = BETWEEN.split(request) if runs_file else []
     if named or wanted.tools:  # needs no skill, unless the request names one
         builder = [each for each in builder if each.name in said]
     skill = next((each.name for each in builder if is_clear_match(request, each)), "")
@@ -305,7 +306,7 @@ def read_cues(
         whole=() if has_negation(request) else _without_parts(whole),
         unclear=not (matching or named) and likeliest >= MAY_CHANGE,
         changes=likely_acts,
-        command=command_for(named[0]) if runs_file else "",
+        command=next(filter(None, (command_for(each, named[0]) for each in clauses)), ""),
         runs=not likely or read.probabilities["program"] >= HARDLY,
         takes_out=bool(named) and read.has("todo_remove"),
         adds=about_todos

@@ -57,9 +57,10 @@ def step_schema(turn: RunningTurn, toolbox: Toolbox) -> Schema:
         meant = ("", "list", *turn.cues.changes)
         steps = [step for step in steps if _tool(step) != "todo" or _action(step) in meant]
         steps = [step for step in steps if turn.cues.runs or _tool(step) not in PROGRAMS]
-        if command := turn.cues.command:  # a small model writes another program in its place
+        ran = any(use.ok and use.tool == "run_shell" for use in turn.uses)
+        if turn.cues.command and not ran:  # a small model writes another program in its place
             steps = [
-                _narrow(s, {"command": [command]} if _tool(s) == "run_shell" else {})
+                _narrow(s, {"command": [turn.cues.command]} if _tool(s) == "run_shell" else {})
                 for s in steps
                 if _tool(s) != "run_python"
             ]
