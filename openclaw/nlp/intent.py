@@ -303,7 +303,7 @@ def read_cues(
         new_list=new_list,
         todos=about_todos,
         done=done,
-        whole=() if has_negation(request) else _without_parts(whole),
+        whole=_find_whole(request, read, whole),
         unclear=not (matching or named) and likeliest >= MAY_CHANGE,
         changes=likely_acts,
         command=next(filter(None, (command_for(each, named[0]) for each in clauses)), ""),
@@ -462,11 +462,20 @@ def _with_half_of_words(request: str, texts: Mapping[str, str]) -> list[str]:
     return [key for key, words in counted.items() if words and len(words & said) * 2 >= len(words)]
 
 
-def _without_parts(texts: Sequence[str]) -> tuple[str, ...]:
-    """Return the texts without those whose words another one has too: "call Tom" is a part of "call
-    Tom about the car"."""
+def _find_whole(request: str, read: Labels, texts: Sequence[str]) -> tuple[str, ...]:
+    """Return the to-dos of which a request has all words, without those whose words another one has
+    too: "call Tom" is a part of "call Tom about the car". None where it may say of one of several
+    that it is not done: "tick the milk, eggs are for later", "all done except milk and eggs"."""
     words = {text: {*content_words(text)} for text in texts}
-    return tuple(text for text in texts if not any(words[text] < words[other] for other in texts))
+    found = tuple(text for text in texts if not any(words[text] < words[each] for each in texts))
+    if has_negation(request) or (len(found) > 1 and not read.has("todo_done")):
+        return ()
+    named = {word for text in texts for word in words[text]}
+    for clause in CLAUSE_END.split(request) if len(found) > 1 else ():
+        said = {*content_words(clause)}
+        if said & named and said - named and read_message(clause).lacks("todo_done"):
+            return ()
+    return found
 
 
 def _names_no_todo(
