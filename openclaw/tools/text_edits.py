@@ -154,16 +154,17 @@ def _is_name_of_value(text: str, start: int, end: int, replace: str) -> bool:
 
 
 def _other_column(text: str, start: int, find: str, replace: str) -> str:
-    """Return the heading of another column of the table, where a cell is to become what stands in
-    that column alone; "" for none."""
-    rows = [*table_rows(text.splitlines())]
+    """Return the heading of another column of the table, where the name of a row is to become what
+    stands in that column alone; "" for none. Other cells may have equal values: 5 pieces, 5 euros.
+    """
+    rows = [*table_rows(re.split(NEWLINE, text))]
     number = _line_of(text, start) - 1
     here = next(((heads, cells) for at, heads, cells in rows if at == number), ([], []))
-    if find not in here[1]:
+    if find not in here[1][:1]:
         return ""
     table = [cells for _, heads, cells in rows if heads is here[0]]
     places = {at for cells in table for at, cell in enumerate(cells) if cell == replace}
-    return here[0][min(places)] if places and here[1].index(find) not in places else ""
+    return here[0][min(places)] if places and 0 not in places else ""
 
 
 def _misplaced_problem(text: str, start: int, reason: str) -> ToolProblem:

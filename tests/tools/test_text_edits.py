@@ -93,3 +93,10 @@ def test_a_name_is_renamed_where_it_is_a_word_of_its_own() -> None:
     assert once == ("limit = 2\n", 1)
     with pytest.raises(ToolProblem, match="fits 2 places"):  # it is no word anywhere
         replace_passage("max_sizes, max_sizer\n", "max_size", "limit", everywhere=True)
+
+
+def test_a_value_may_become_what_stands_in_another_column() -> None:
+    text = "| fruit | pieces | euros |\n|---|---|---|\n| apple | 2 | 7 |\n| pear | 3 | 5 |\n"
+    assert replace_passage(text, "2", "5")[0] == text.replace("2", "5")
+    told = problem(f"a page\x0cof\u2028lines\n{text}", "apple", "5")
+    assert told.startswith("5 belongs into the column euros. ")
