@@ -330,6 +330,18 @@ def test_a_file_that_a_program_has_worked_on_need_not_be_read(root: Path) -> Non
     assert case.turn.closing != "no"
 
 
+def test_a_named_program_is_the_only_command_until_it_has_run(root: Path) -> None:
+    request_ = "Run sums.py and then count its lines"
+    case = Case(root, request_, "full", asked=True)
+    case.turn.cues = read_cues(request_, ["workspace/sums.py"])
+    case.turn.kind = "change"
+    assert case.values("run_shell", "command") == ["python3 workspace/sums.py"]
+    assert "run_python" not in case.tools
+    use = ToolUse("1", "run_shell", {"command": "python3 workspace/sums.py"}, "1", ok=True)
+    case.turn.entries.append(Entry("assistant", "", tool_calls=(use,)))
+    assert "run_python" in case.tools and case.values("run_shell", "command") == ["*"]
+
+
 def test_a_change_reads_what_is_named_and_then_only_writes(root: Path) -> None:
     case = Case(root, "Copy the first line of trip.md to plan.md")
     case.play("read_file", "change", path="notes/trip.md", from_line=1)
