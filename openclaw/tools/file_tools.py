@@ -261,8 +261,10 @@ class FileTools:
 
     def _with_secrets(self, text: str, old: str | None, name: str, *, whole: bool = True) -> str:
         """Put secrets back for their names, see `Masker.written`; memories keep the names. What was
-        added below lines that were read is left out: a small model copies it."""
-        text = _ADDED.sub("", text)
+        added below lines that were read is left out, as a small model copies it, but not what the
+        file has."""
+        held = old or ""
+        text = _ADDED.sub(lambda found: found[0] if found[0].strip() in held else "", text)
         if name.startswith("memory/"):
             return self.masker.noted(text, old or "")
         return self.masker.written(text, old or "", name, whole=whole)

@@ -507,7 +507,12 @@ def test_what_was_added_below_lines_that_were_read_is_not_written(
 ) -> None:
     files.write_file("costs.md", "| rent | 840 |\n[added up: euros: 840]\nPaid.\n")
     files.append_file("costs.md", 'Soon.\n[lines with "rent": 1]')
-    assert (home.workspace / "costs.md").read_text("utf-8") == "| rent | 840 |\nPaid.\nSoon.\n"
+    file = home.workspace / "costs.md"
+    assert file.read_text("utf-8") == "| rent | 840 |\nPaid.\nSoon.\n"
+    file.write_text("Rent.\n[added up: euros: 840]\nPaid.\n", "utf-8")
+    line = "[added up: euros: 840]"  # the user's own
+    files.edit_file("costs.md", f"Rent.\n{line}", f"Rents.\n{line}")
+    assert file.read_text("utf-8") == f"Rents.\n{line}\nPaid.\n"
 
 
 @pytest.mark.parametrize(
