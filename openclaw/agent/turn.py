@@ -45,6 +45,7 @@ from openclaw.nlp.intent import (
     QUESTION_MARK,
     Cues,
     is_small_talk,
+    only_adds,
     read_cues,
     split_request,
 )
@@ -433,6 +434,8 @@ def _split_prompt(
     orders = []
     for words in ordered:
         seen = find_cues(open_home, words, turn_skills, todos, earlier)
+        if only_adds(words, todos.open_texts()):
+            seen = replace(seen, changes=("add",))
         orders.append((words, replace(seen, todos=not seen.fact, tells=bool(questions))))
     return orders, questions
 

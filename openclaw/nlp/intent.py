@@ -332,6 +332,13 @@ def read_cues(
     )
 
 
+def only_adds(request: str, todos: Sequence[str]) -> bool:
+    """Return True when a piece of a request likely adds a to-do and names none of the open ones: a
+    small model that has just ticked one ticks the next."""
+    best = read_message(request).best(*TODO_LABELS)
+    return best == "todo_add" and not _matching_todos(request, todos)
+
+
 def is_small_talk(read: Labels) -> bool:
     """Return True for a message that is small talk and nothing else."""
     return read.has("chats") and read.lacks("asks", "orders", "tells")

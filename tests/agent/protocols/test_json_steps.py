@@ -265,6 +265,7 @@ def test_several_requests_are_done_one_after_the_other(it: Talk) -> None:
     assert [step["action"]["enum"] for step in options(first)] == [["done"]]
     assert "The user also wants: we need butter now." in second.messages[-1].content
     assert tools(second) == {"todo"}
+    assert {str(step["action"]) for step in options(second)} == {"{'enum': ['add']}"}
     assert "Marked done: Bread." in last.messages[-1].content
     assert "Added to Shopping: butter." in last.messages[-1].content
     assert [step["kind"]["const"] for step in options(last)] == ["answer"]
