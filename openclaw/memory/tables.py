@@ -17,6 +17,7 @@ _POINT = re.compile(r"-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?")
 _COMMA = re.compile(r"-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?")
 YEARS = range(1900, 2100)
 MAX_SUMS = 12
+ADDED_UP = "[added up: "
 
 
 def table_sums(text: str, first: int, last: int, request: str = "") -> list[str]:
@@ -60,7 +61,7 @@ def show_sums(text: str, first: int, last: int, request: str) -> str:
     """A line below these lines of a text for a model, which adds badly: what the whole tables add
     up to that they are of, and their rows with a word of the request; "" for nothing to add."""
     found = table_sums(text, first, last, request)
-    return f"\n[added up: {', '.join(found)}]" if found else ""
+    return f"\n{ADDED_UP}{', '.join(found)}]" if found else ""
 
 
 def _tables(text: str) -> Iterator[tuple[int, int, list[str], list[list[str]]]]:

@@ -22,6 +22,7 @@ from openclaw.agent.protocols.step_schema import (
     step_schema,
     unread_names,
 )
+from openclaw.memory.tables import ADDED_UP
 from openclaw.messages import Entry, Message, ToolUse, with_context
 from openclaw.models.base import Reply
 from openclaw.nlp.words import content_words
@@ -152,6 +153,10 @@ class JsonSteps(StepProtocol):
             return (FOLLOW, "no") if skill_calls(turn.skill, toolbox) else (IN_FORM, "must")
         effect = toolbox.effect(last.call)
         if turn.skill and effect != "write":
+            if ADDED_UP in last.output and not skill_goes_on(
+                turn.skill, uses, toolbox, "calculate"
+            ):
+                return LOOKED, "may"  # told to calculate, a small model makes up another sum
             return (FOLLOW, "no") if skill_goes_on(turn.skill, uses, toolbox) else (IN_FORM, "must")
         if effect == "write":
             if turn.orders_left:

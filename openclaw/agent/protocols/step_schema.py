@@ -300,12 +300,14 @@ def _tools_named(skill: str, toolbox: Toolbox) -> set[str]:
     return {name for name in toolbox.arguments if re.search(rf"\b{name}\b", skill)}
 
 
-def skill_goes_on(skill: str, uses: Sequence[ToolUse], toolbox: Toolbox) -> bool:
-    """Return True when the skill has further steps with tools after these reading calls, or names
-    a call that changes something."""
+def skill_goes_on(
+    skill: str, uses: Sequence[ToolUse], toolbox: Toolbox, needless: str = ""
+) -> bool:
+    """Return True when the skill has further steps with tools, but the `needless` one, after these
+    reading calls, or names a call that changes something."""
     forms, changing = skill_calls(skill, toolbox), _calls("change", CHANGES, toolbox)
     later = later_tools(skill, {*map(_tool, forms)}, {use.tool for use in uses})
-    return bool(later) or any(form in changing for form in forms)
+    return bool(later - {needless}) or any(form in changing for form in forms)
 
 
 # -------- schemas

@@ -518,6 +518,16 @@ def test_the_tools_of_a_skill_come_in_the_order_of_its_steps(root: Path) -> None
     assert case.tools == set() and case.may_answer
 
 
+def test_below_rows_that_are_added_up_a_skill_need_calculate_nothing(root: Path) -> None:
+    case = Case(root, "What is the total of the amount column in my expenses table?")
+    (root / "notes" / "trip.md").write_text(
+        "| what | cost |\n|---|---|\n| bus | 3 |\n| bed | 40 |\n"
+    )
+    case.play("read_skill", name="tidy-table")
+    case.play("read_file", path="notes/trip.md", from_line=1)
+    assert (case.tools, case.may_answer, case.turn.closing) == (set(), True, "may")
+
+
 def test_a_skill_goes_on_after_a_step_that_came_again(root: Path) -> None:
     case = Case(root, "What is the total of the amount column in my expenses table?")
     case.play("read_skill", name="tidy-table")
