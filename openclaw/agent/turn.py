@@ -176,6 +176,8 @@ def prepare_turn(
     passages, left_out = yield from find_passages(
         builder, text, asked, attached, cues, looks_up=looks_up, ahead=ahead
     )
+    if any(each["path"] in cues.meant for each in passages):  # then it need not be read first
+        cues = replace(cues, meant=())
     fenced = provenance.fence_passages(
         [
             (each["path"], show_passage(each) + _sums_beside(open_home, each, text))
@@ -216,8 +218,6 @@ def prepare_turn(
     )
     user = Entry("user", text, context=context, at=timestamp(), images=images).with_record(record)
     provenance.inherit()
-    if any(each["path"] in cues.meant for each in passages):
-        cues = replace(cues, meant=())
     turn = RunningTurn(user, rules, cues, has_passages=bool(fenced), skill=instructions)
     if orders:  # one after the other, each by the words that are about it
         turn.cues, turn.orders_left = orders[0][1], orders[1:]

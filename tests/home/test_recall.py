@@ -102,6 +102,20 @@ def test_what_was_recalled_is_sent_again_as_it_was(noted: Talk) -> None:
     assert second.messages[: len(first.messages)] == first.messages
 
 
+@pytest.mark.parametrize(("rows", "read_first"), [("rust | 40", True), ("plumber | 40", False)])
+def test_a_file_that_is_meant_is_read_first_unless_a_passage_of_it_is_there(
+    tmp_path: Path, rows: str, read_first: bool
+) -> None:
+    files = {"workspace/bills.md": f"| who | euros |\n|---|---|\n| {rows} |\n"}
+    it = talk(home_with(tmp_path / "home", files), recall="auto", protocol="json")
+    it.say("What does the plumber want in the bills?", answer("40 euros."))
+    it.app.close()
+    steps = (it.requests[0].schema or {})["anyOf"]
+    assert (len(steps) == 1) is read_first
+    recorded = it.session.messages[0].record.cues or {}
+    assert ("meant" in recorded) is read_first
+
+
 def test_a_prompt_that_nothing_is_about_gets_no_passage(noted: Talk) -> None:
     happened = noted.say("Explain photosynthesis in chlorophyll", answer("Light becomes sugar."))
     assert retrieved(happened) == []
