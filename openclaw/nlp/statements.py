@@ -36,6 +36,8 @@ FEWEST_WORDS = 2
 FEWEST_WORDS_ALONE = 4
 MAY_LAST = 0.2
 MAX_CLAUSES = 6
+LONGEST_COMPLAINT = 240
+"""Characters; a longer message is about something else."""
 CITATION_MARK = "[...]"
 """Replaces a citation."""
 
@@ -157,6 +159,13 @@ def find_statements(said: str) -> Iterator[str]:
     for sentence in _own_sentences(said):
         if (text := _part_that(_states, sentence)) and CITATION_MARK not in text:
             yield text
+
+
+def is_complaint(message: str) -> bool:
+    """Return True when the user surely complains that something was said before or forgotten."""
+    if len(message) > LONGEST_COMPLAINT:
+        return False
+    return any(read_sentence(each).has("complains") for each in _own_sentences(message))
 
 
 def is_unfit(text: str) -> bool:

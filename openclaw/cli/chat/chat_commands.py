@@ -35,7 +35,7 @@ from openclaw.inspection.context import context_report, head_changes
 from openclaw.inspection.turn_lines import strip_fences
 from openclaw.inspection.usage import all_turns, calls_of, turns_of
 from openclaw.messages import Material
-from openclaw.nlp.complaints import is_complaint
+from openclaw.nlp.statements import is_complaint
 from openclaw.security.display import harmless, main_argument, one_line, some_lines
 from openclaw.security.untrusted import strip_hidden
 from openclaw.sessions.export import export_markdown
