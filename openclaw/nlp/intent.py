@@ -42,12 +42,6 @@ REMEMBER = re.compile(
     r"(?P<fact>(?!(?:to|zu|what|when|where|who|how|why)\b)\S+\s.+)",
     re.I,
 )
-TODAY = re.compile(r"\bfor today\b|\bf\u00fcr heute\b", re.I)
-REMEMBER_THAT = re.compile(
-    r"^(?P<fact>\S+\s.+?)[,.;:]?\s+(?:please |bitte )?(?:remember|note|keep|don'?t forget|merk dir)"
-    r" (?:that|this|it|das)(?:,? please)?\W*$",
-    re.I,
-)
 SAYS_THAT = re.compile(r"\b(?:that|dass|que|che)\b", re.I)
 SOME_LIST = re.compile(r"\b(?:my|the|our) (?P<name>[\w-]+(?: [\w-]+)?) list\b", re.I)
 JOINED_LIST = re.compile(r"\b(?P<name>[^\W\d_]{3,}?)s?(?:liste|lijst(?:je)?)\b", re.I)
@@ -316,7 +310,7 @@ def read_cues(
         fact=fact,
         remembers=outright and read.has("remember") and not (about_todos or surer),
         forgets=outright and (read.has("forget") or perhaps) and not (about_todos or surer),
-        today=bool(note or TODAY.search(request)),
+        today=bool(note) or read.has("day_note"),
         expression=find_expression(request, only_percentages=bool(FILE.search(request))),
         sums=read.has("sum")
         and not (named or read.lacks("asks"))
@@ -565,7 +559,7 @@ def _find_joined_list(request: str, lists: Sequence[str]) -> list[str]:
 def _fact_to_remember(request: str) -> str:
     """Return what a request such as "remember that ..." wants remembered, as a sentence."""
     text = " ".join(request.split())
-    found = REMEMBER.search(text) or REMEMBER_THAT.search(text)
+    found = REMEMBER.search(text)
     if text.endswith("?") and not SAYS_THAT.search(text):  # "can you remember my name?"
         return ""
     fact = found["fact"].rstrip(" ?") if found else ""

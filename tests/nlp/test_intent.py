@@ -407,13 +407,18 @@ def test_a_to_do_that_is_there_need_not_be_added() -> None:
         ("Keep in mind that I am\n allergic to nuts.", "I am allergic to nuts."),
         ("Don't forget that the door is open", "The door is open"),
         ("remember \u00e9l\u00e9onore is my aunt", "\u00c9l\u00e9onore is my aunt"),
-        ("My code is 4711, please remember that.", "My code is 4711"),
         ("Note for today: the plumber came", "The plumber came"),
         ("Write down that the meter shows 4211.", "The meter shows 4211."),
     ],
 )
 def test_a_fact_to_remember_is_taken_in_its_own_words(request_: str, fact: str) -> None:
     assert cues_of(request_).fact == fact
+
+
+@pytest.mark.parametrize("request_", ["no dont keep that", "please not remember this"])
+def test_what_is_not_to_be_kept_is_no_fact(request_: str) -> None:
+    seen = cues_of(request_)
+    assert not (seen.fact or seen.remembers)
 
 
 def test_a_note_for_today_is_recognised_and_needs_no_planning_skill() -> None:
@@ -446,6 +451,7 @@ def test_a_duty_or_a_question_is_no_fact(request_: str) -> None:
         "kannst du dir merken dass Meike jetzt auf der 4c arbeitet",
         "tu peux noter que Paul est allergique aux noix",
         "would you keep in mind my sister's moved to Ghent",
+        "My code is 4711, please remember that.",
     ],
 )
 def test_a_fact_to_remember_is_seen_in_other_words_too(request_: str) -> None:
