@@ -77,9 +77,6 @@ WANTS = re.compile(
 PLEASE = re.compile(
     r"\W*(?:please|bitte|s'il (?:te|vous) pla\u00eet|por favor|per favore)\W*", re.I
 )
-TELLS = re.compile(
-    r"\b(?:tell me|show me|say what|list what|let me know|what|which|how many)\b", re.I
-)
 LIST_WORDS = frozenset("list lists todo todos to-do to-dos task tasks liste aufgabe lista".split())
 LIST_ENDS = ("list", "lists", "liste", "listen", "lista", "listas", "listes", "lijst", "lijstje")
 """The word for a list, also at the end of a longer one, in `LANGUAGES` but Chinese and Japanese."""
@@ -320,7 +317,7 @@ def read_cues(
         parts=orders
         and not read.lacks("several")
         and (len(request.split()) >= PART_WORDS or language_of(request) in ("zh", "ja")),
-        tells=bool(TELLS.search(request) or (orders and read.has("asks"))),
+        tells=read.has("asks"),
         chats=is_small_talk(read),
         errands=wanted,
     )
