@@ -57,6 +57,9 @@ class Receipt:
         return bool(self.files or self.sent)
 
 
+NO_CHANGES = Receipt()
+
+
 def make_receipt(
     changes: Iterable[Change],
     read_todos: Callable[[str], Sequence[TodoLike]],

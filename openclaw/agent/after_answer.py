@@ -18,12 +18,13 @@ from openclaw.home.open_home import OpenHome
 from openclaw.memory.pages import refresh
 from openclaw.messages import Entry
 from openclaw.nlp.note_additions import NoteAdditions, find_additions, shorten_request
+from openclaw.receipt import NO_CHANGES, Receipt
 from openclaw.security.masking import map_texts
 from openclaw.security.untrusted import defuse
 from openclaw.sessions.session import Session, SessionState, turn_starts
 from openclaw.sessions.session_files import notes_path
 from openclaw.sessions.working_notes import WorkingNotes
-from openclaw.types import Change, ToolProblem
+from openclaw.types import ToolProblem
 
 
 def add_sources(
@@ -65,12 +66,12 @@ def remember(open_home: OpenHome, provenance: Provenance) -> Iterator[events.Eve
 def update_notes(
     sessions: Path,
     session: Session,
-    changes: Sequence[Change] = (),
+    receipt: Receipt = NO_CHANGES,
     mask: Callable[[str], str] = str,
 ) -> list[str]:
     """Add all messages since the last update to the notes, also of killed turns; return notices.
 
-    `changes` are those of the newest turn; `mask` replaces secrets by their names. The session then
+    `receipt` is that of the newest turn; `mask` replaces secrets by their names. The session then
     holds the number of noted messages, and the caller saves it: a note that the user has deleted
     does not come back.
     """
@@ -81,7 +82,7 @@ def update_notes(
         said = messages[first].content
         if end > start:
             answer = messages[end - 1].content if end - 1 > first else ""
-            found = find_additions(said, answer, changes if end == len(messages) else ())
+            found = find_additions(said, answer, receipt if end == len(messages) else NO_CHANGES)
             notes.add(**map_texts(_to_lines(found, previous), mask))
         previous = said
     try:

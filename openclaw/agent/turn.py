@@ -49,7 +49,7 @@ from openclaw.nlp.intent import (
     read_cues,
     split_request,
 )
-from openclaw.receipt import TODO_FILE, Receipt, make_receipt
+from openclaw.receipt import NO_CHANGES, TODO_FILE, Receipt, make_receipt
 from openclaw.security.audit import Audit
 from openclaw.security.masking import disarm_masks, masked_names
 from openclaw.security.untrusted import draw_nonce
@@ -257,7 +257,7 @@ def _save_message(
 ) -> Iterator[events.Event]:
     """Add a message to the conversation, without secrets, and save it. The last one of a turn has
     its citations and sources, if any, in its record."""
-    builder, turn_changes = prepared.builder, prepared.provenance.turn_changes
+    builder = prepared.builder
     open_home, session = builder.open_home, builder.session
     is_last = "stop" in message.record_json
     if is_last and _may_cite(builder, message.content):
@@ -268,7 +268,8 @@ def _save_message(
     prepared.provenance.save()
     try:
         if is_last:  # notes first: the session says how far they go
-            yield from map(events.Notice, update_working_notes(open_home, session, turn_changes))
+            receipt = prepared.loop.receipt()
+            yield from map(events.Notice, update_working_notes(open_home, session, receipt))
     finally:
         open_home.sessions.save(session)
     recording.journal.saved()
@@ -312,14 +313,13 @@ def _end_turn(
 
 
 def update_working_notes(
-    open_home: OpenHome, session: Session, turn_changes: TurnChanges | None = None
+    open_home: OpenHome, session: Session, receipt: Receipt = NO_CHANGES
 ) -> list[str]:
     """Add new messages to the working notes; return notices for the user."""
     if not open_home.saving or session.state.noted == session.archived + len(session.messages):
         return []
-    changed = list_changes(open_home, turn_changes) if turn_changes else ()
     notices: list[str] = _load_after_answer().update_notes(
-        open_home.sessions.folder, session, changed, open_home.masker.mask
+        open_home.sessions.folder, session, receipt, open_home.masker.mask
     )
     return notices
 

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from openclaw.frozen import frozen
 from openclaw.nlp.classifier import read_answer, read_message
 from openclaw.nlp.identifiers import exact_strings
 from openclaw.nlp.sentences import LONGEST_SENTENCE, blank_quotes, own_words, sentences, shorten
 from openclaw.nlp.statements import find_statements
-from openclaw.types import Change
+from openclaw.receipt import NO_CHANGES, TODO_FILE, Receipt
 
 LONGEST_REQUEST = 200
 MAX_FACTS = 24
-TODO_FILE = "memory/TODO.md"
 ENDING, BEGINNING = 600, 2_000
 """Characters of an answer that are searched for a question, and for a refusal."""
 QUESTION_MARKS = ("?", "\uff1f")
-
-_TASK = re.compile(
-    r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+\[([ xX])\][ \t]+(\S.*?)(?:[ \t]+\^[\w-]+)?[ \t]*$"
-)
 
 
 @frozen
@@ -44,21 +38,20 @@ class NoteAdditions:
     questions: tuple[str, ...] = ()
 
 
-def find_additions(said: str, answer: str, changes: Sequence[Change] = ()) -> NoteAdditions:
+def find_additions(said: str, answer: str, receipt: Receipt = NO_CHANGES) -> NoteAdditions:
     """Return what a turn adds to the working notes: from the user's message, the answer and the
-    changed files. The caller masks secrets."""
+    receipt. The caller masks secrets."""
     facts = dict.fromkeys(map(shorten, find_statements(said)))
-    real = [change for change in changes if change.before != change.after]
     return NoteAdditions(
         request=shorten_request(said),
         facts=tuple(facts)[:MAX_FACTS],
         findings=(*_find_orders(said), *_find_in_answer(said, answer)),
         files=tuple(
-            f"{change.path} {'removed' if change.after is None else 'written'}"
-            for change in real
-            if change.path != TODO_FILE
+            f"{file.path} {'removed' if file.action == 'deleted' else 'written'}"
+            for file in receipt.files
+            if file.path != TODO_FILE
         ),
-        todos=tuple(line for c in real if c.path == TODO_FILE for line in _todo_changes(c)),
+        todos=tuple(f"{what}: {text}" for what, text in receipt.todos),
         questions=_open_questions(said, answer),
     )
 
@@ -70,23 +63,6 @@ def shorten_request(said: str) -> str:
         return line
     cut = line[: LONGEST_REQUEST - 3]
     return (cut[: cut.rindex(" ")] if " " in cut[100:] else cut).rstrip(" ,;:") + "..."
-
-
-def _todo_changes(change: Change) -> list[str]:
-    """Return what happened to the tasks of a to-do file, compared by their text."""
-    before, after = _read_tasks(change.before), _read_tasks(change.after)
-    lines = []
-    for text, done in after.items():
-        if text not in before:
-            lines.append(f"{'done' if done else 'added'}: {text}")
-        elif done != before[text]:
-            lines.append(f"{'done' if done else 'undone'}: {text}")
-    return lines + [f"removed: {text}" for text in before if text not in after]
-
-
-def _read_tasks(text: str | None) -> dict[str, bool]:
-    found = (_TASK.match(line) for line in (text or "").splitlines() if "[" in line[:20])
-    return {each[2]: each[1] != " " for each in found if each}
 
 
 def _open_questions(said: str, answer: str) -> tuple[str, ...]:
