@@ -12,7 +12,6 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from datetime import date
-from functools import cache
 
 from openclaw import events
 from openclaw.agent.fact_capture import why_not_writable
@@ -220,7 +219,7 @@ _FACTS = (
     r"schedule|availability|reviews?|news|release|requirements|deadline|rates?|flights?|trains?|"
     r"alternatives|options)\b"
 )
-_LOOKS = (
+_LOOKS = re.compile(
     rf"(?:find(?: out)?(?= (?:{_ASKING}|a|an|some|someone|information|more|the (?:best|cheapest"
     rf"|nearest|"
     rf"right|name|address|number)|good|cheap|another|two|three|\d+)\b)"
@@ -229,47 +228,40 @@ _LOOKS = (
     rf"|(?:check|compare)(?= (?:{_ASKING})\b| {_FACTS})|compare(?! {_OWN})\b"
     r"|research\b|google\b|(?:suche|finde|vergleiche|recherchiere)(?= \w)"
     r"|cherche[rz]?\b|trouve[rz]?\b|compare[rz]\b|buscar?\b|comparar\b)"
+    r"|(?!meine?[nmrs]? |unsere?[nmrs]? ).+ (?:suchen|finden|herausfinden|vergleichen|recherchieren"
+    r"|nachschlagen|googeln)$",
+    re.IGNORECASE,
 )
-_LOOKS_AT_END = (
-    r"(?!meine?[nmrs]? |unsere?[nmrs]? ).+ (?:suchen|finden|herausfinden|vergleichen|recherchieren|"
-    r"nachschlagen|googeln)"
-)
-_BUYS = (
+_BUYS = re.compile(
     r"(?:buy|order)(?= (?:an? (?!coffee|bread|loaf|pint|litre|bottle|carton)|new |another "
-    r"|(?:\w+ )?(?:tickets|present|presents|gift|gifts)\b))"
+    r"|(?:\w+ )?(?:tickets|present|presents|gift|gifts)\b))",
+    re.IGNORECASE,
 )
-_BOOKS = r"(?:book|reserve|rent|hire|renew|cancel|apply for|register)(?= \w)"
-_BUYS_AT_END = (
+_BOOKS = re.compile(
+    r"(?:book|reserve|rent|hire|renew|cancel|apply for|register)(?= \w)", re.IGNORECASE
+)
+_BUYS_AT_END = re.compile(
     r"(?P<what>(?:eine?[nrsm]?|neue?[nrsm]?|(?:\w+ )?(?:Tickets|Karten|Geschenke?)) ?.*?) "
-    r"(?P<verb>kaufen|bestellen|buchen|mieten|reservieren)"
+    r"(?P<verb>kaufen|bestellen|buchen|mieten|reservieren)",
+    re.IGNORECASE,
 )
 _CALLS = re.compile(
     r"(?:call|phone|ring|text|e-?mail|write to|contact|meet|visit)(?: with| up)? (?P<who>[A-Z]\w+)"
-)
-_FIRST = frozenset(
-    "find search look read check compare research google buy order book reserve rent hire renew "
-    "cancel apply register suche finde vergleiche recherchiere cherche cherchez chercher trouve "
-    "trouvez trouver comparez comparer busca buscar comparar".split()
-)
-_LAST = frozenset(
-    "suchen finden herausfinden vergleichen recherchieren nachschlagen googeln kaufen bestellen "
-    "buchen mieten reservieren".split()
 )
 
 
 def suggest_prompt(text: str) -> str:
     """Return the prompt that does or begins a to-do; "" when there is none."""
     words = plain_text(text)
-    first, *rest = words.casefold().split() or [""]
-    if not rest or not (first in _FIRST or rest[-1] in _LAST):
+    if " " not in words:
         return ""
-    if _compiled(_LOOKS).match(words) or _compiled(_LOOKS_AT_END).fullmatch(words):
+    if _LOOKS.match(words):
         return words
-    if _compiled(_BUYS).match(words):
+    if _BUYS.match(words):
         return f"Find out where to {_lower(words)}"
-    if _compiled(_BOOKS).match(words):
+    if _BOOKS.match(words):
         return f"Look up how to {_lower(words)}"
-    if found := _compiled(_BUYS_AT_END).fullmatch(words):
+    if found := _BUYS_AT_END.fullmatch(words):
         return f"Finde heraus, wo ich {_lower(found['what'])} {found['verb']} kann"
     return ""
 
@@ -278,12 +270,6 @@ def person_named(text: str) -> str:
     """Return the name of the person whom a to-do says to call, write to or meet; "" for none."""
     found = _CALLS.match(text[:1].lower() + text[1:])
     return found["who"] if found else ""
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern at its first use: most conversations need none of them."""
-    return re.compile(pattern, re.IGNORECASE)
 
 
 def _lower(words: str) -> str:
