@@ -30,7 +30,7 @@ reply; returns the text, "" when there is none."""
 OUTLINE_SHARE = 0.4
 """The part of a summary that the model's words may take; the rest is for the working notes."""
 MAX_PROPOSED = 20
-"""Facts found by pattern in one compaction; the model lists few."""
+"""Facts that one compaction proposes."""
 LEAST_EXCHANGES = 3
 """For fewer exchanges the model is asked only on the user's order: it is slow and would say little.
 """
@@ -51,14 +51,10 @@ def summarize(
     yield events.Notice(f"summing up the older {upto} messages of this conversation")
     mask, remembers = open_home.masker.mask, open_home.use_memory and open_home.saving
     said = [entry.content for entry in session.messages[:upto] if entry.role == "user"]
-    asks = focus is not None or len(said) >= LEAST_EXCHANGES
-    facts, new = list[str](), Outline()
-    if remembers:  # by pattern from the user's own words, then from the model
-        found = dict.fromkeys(fact for words in said for fact in lasting_facts(words))
-        facts += [*found][:MAX_PROPOSED]
-    if remembers and asks:
-        facts += yield from _ask_facts(ask, session)
-    if asks:
+    found = dict.fromkeys(fact for words in said for fact in lasting_facts(words))
+    facts = [*found][:MAX_PROPOSED] if remembers else []
+    new = Outline()
+    if focus is not None or len(said) >= LEAST_EXCHANGES:
         new = yield from _ask_outline(ask, session, focus or "")
     both = merge_outlines(parse_outline(session.compressed_context), new)
     made = shorten_outline(both, int(room * OUTLINE_SHARE), count)
@@ -67,7 +63,7 @@ def summarize(
     # The user may have written secrets into the notes.
     brief = mask(notes.brief(max(0, room - frame), count, lasting_facts))
     block = render_outline(without_known(made, brief), brief, WHERE if remembers else "")
-    return mask(block), tuple(map(mask, dict.fromkeys(facts)))
+    return mask(block), tuple(map(mask, facts))
 
 
 def put_away(
@@ -85,16 +81,9 @@ def put_away(
         yield events.Notice(f"for your memory: {proposed} (openclaw memory review)")
 
 
-# -------- questions to the model
-
+# -------- the question to the model
 
 SUMMARY_TOKENS = 400
-FACTS_TOKENS = 300
-MAX_FACTS = 4
-SHORTEST_FACT, LONGEST_FACT = 10, 300
-SHORTEST_QUOTE = 8
-MAX_NEW_WORDS = 2
-"""Words of a fact that the user need not have said: "The user prefers ..."."""
 
 ASK_SUMMARY = """\
 The conversation has become too long. Write down what must be known to go on with it, and reply \
@@ -102,10 +91,6 @@ with one JSON object: "goal": what the user wants; "done": what was done; "decis
 decided; "open": what is still to do; "identifiers": exact names, paths and numbers that matter. \
 Short lines, nothing that was not said."""
 FOCUS = " What matters most: {focus}"
-ASK_FACTS = """\
-Which lasting facts did the user state about himself, his people, his things or his rules? Reply \
-with one JSON object: "facts": a list of at most 4, each with "fact", one sentence, and "quote", \
-the user's own words for it. An empty list when there are none. No tasks, no questions."""
 
 
 def _ask_outline(ask: Ask, session: Session, focus: str) -> Generator[events.Event, None, Outline]:
@@ -119,13 +104,6 @@ def _ask_outline(ask: Ask, session: Session, focus: str) -> Generator[events.Eve
     return keep_supported(read_outline(text), said, shown)
 
 
-def _ask_facts(ask: Ask, session: Session) -> Generator[events.Event, None, tuple[str, ...]]:
-    """Return lasting facts that the user stated, each proved by a quotation of his words."""
-    text = yield from ask(ASK_FACTS, _facts_schema(), FACTS_TOKENS)
-    said = (entry.content for entry in session.messages if entry.role == "user")
-    return find_proven_facts(text, "\n".join(said))
-
-
 def _read_json(reply: str) -> dict[str, Any]:
     """Return the JSON object in a reply, the complete part of one that was cut off; else {}."""
     from pydantic_core import from_json
@@ -135,42 +113,6 @@ def _read_json(reply: str) -> dict[str, Any]:
         if isinstance(data, dict):
             return data
     return {}
-
-
-def find_proven_facts(reply: str, said: str) -> tuple[str, ...]:
-    """Return the facts of a reply that quote the user and add nothing to his words."""
-    items = _read_json(reply).get("facts")
-    found = [_proven_fact(item, said) for item in items] if isinstance(items, list) else []
-    return tuple(dict.fromkeys(filter(None, found)))[:MAX_FACTS]
-
-
-def _proven_fact(item: Any, said: str) -> str:
-    if not isinstance(item, dict):
-        return ""
-    fact, quote = " ".join(str(item.get("fact")).split()), str(item.get("quote"))
-    words = _plain_words(quote)
-    if len(words) < SHORTEST_QUOTE or " " not in words:
-        return ""
-    source = next((each for each in SENTENCE.split(said) if words in _plain_words(each)), "")
-    if not source or not SHORTEST_FACT <= len(fact) <= LONGEST_FACT or fact.endswith("?"):
-        return ""
-    if has_negation(fact) != has_negation(source):
-        return ""
-    folded = said.casefold()
-    if any(not has_identifier(folded, each.casefold()) for each in identifiers(fact)):
-        return ""
-    return fact if len(missing_words(fact, said)) <= MAX_NEW_WORDS else ""
-
-
-def _plain_words(text: str) -> str:
-    return " ".join(re.findall(r"\w+", text.casefold()))
-
-
-def _facts_schema() -> dict[str, Any]:
-    fact = {"type": "string", "minLength": SHORTEST_FACT, "maxLength": 200}
-    quote = {"type": "string", "minLength": SHORTEST_QUOTE, "maxLength": 200}
-    items = closed_object({"fact": fact, "quote": quote})
-    return closed_object({"facts": {"type": "array", "items": items, "maxItems": MAX_FACTS}})
 
 
 # -------- the outline

@@ -10,7 +10,6 @@ from openclaw.agent.compaction import (
     LISTS,
     LONGEST_LINE,
     Outline,
-    find_proven_facts,
     keep_supported,
     merge_outlines,
     parse_outline,
@@ -109,39 +108,3 @@ def test_it_keeps_to_its_tokens_and_the_goal_goes_last(tokens: int) -> None:
 
 def test_identifiers_in_the_notes_are_not_repeated() -> None:
     assert without_known(FULL, "- file workspace/ghent.md").identifiers == ("OPS-4217",)
-
-
-# -------- facts for the memory
-
-SAID = "My sister Petra is 63 and lives in Ghent.\nAlways answer in short sentences, please."
-
-
-def facts(*pairs: tuple[object, object]) -> str:
-    return json.dumps({"facts": [{"fact": fact, "quote": quote} for fact, quote in pairs]})
-
-
-def test_a_fact_that_quotes_the_user_is_proposed() -> None:
-    reply = facts(("The user's sister Petra is 63.", "my sister Petra is 63"))
-    assert find_proven_facts(reply, SAID) == ("The user's sister Petra is 63.",)
-
-
-@pytest.mark.parametrize(
-    ("fact", "quote"),
-    [
-        ("The user's sister Petra is 64.", "my sister Petra is 63"),  # another number
-        ("The user's sister lives in Ghent.", "my sister lives in Ghent"),  # not his words
-        ("The user's brother Karl sails boats at sea.", "lives in Ghent"),  # nothing of it was said
-        ("Where does Petra live?", "lives in Ghent"),
-        ("Petra", "sister Petra is 63"),
-        ("The user's sister is 63.", "63"),
-        (None, None),
-        (["a"], {"b": 1}),
-    ],
-)
-def test_a_fact_without_a_source_is_not_proposed(fact: object, quote: object) -> None:
-    assert find_proven_facts(facts((fact, quote)), SAID) == ()
-
-
-@pytest.mark.parametrize("reply", ["", "none", "[]", '{"facts": 3}', '{"facts": ["x"]}', "{"])
-def test_a_reply_without_facts_gives_none(reply: str) -> None:
-    assert find_proven_facts(reply, SAID) == ()

@@ -6,7 +6,7 @@ import json
 from collections import deque
 from collections.abc import Callable, Iterator
 
-from openclaw.agent.compaction import ASK_FACTS, ASK_SUMMARY
+from openclaw.agent.compaction import ASK_SUMMARY
 from openclaw.messages import Usage, Waiting
 from openclaw.models.base import Chunk, ModelCard, Reply, Request, Text, Thinking
 
@@ -56,7 +56,7 @@ class ScriptedModel:
 
     def _next(self, request: Request) -> Line:
         words = request.messages[-1].content if request.messages else ""
-        if ASK_FACTS in words or ASK_SUMMARY in words:
+        if ASK_SUMMARY in words:
             self.asides.append(request)
             return self.aside
         self.requests.append(request)
