@@ -33,10 +33,6 @@ SAID_AGAIN = 0.6
 """A candidate is known when this part of its telling words stands in a line just saved."""
 LONGEST_RECEIPT = 72
 CLUES = 3
-MAX_WRAPPED = 300
-"""Characters of an entry's further lines."""
-LONGER = 2
-"""A line with more than so many times the words (plus so many words) says something else."""
 
 
 def capture(open_home: OpenHome, provenance: Provenance) -> Iterator[events.Event]:
@@ -118,38 +114,17 @@ def _keep(
 
 
 def _near(notes: Notes, text: str) -> Iterator[str]:
-    """Yield the lines of memory and of the head's files that may say the same: not too long, and
-    with the longest words of the text, which are probably its rarest."""
+    """Yield the lines of memory and of the head's files that may say the same: those with the
+    longest words of the text, which are probably its rarest."""
     words = sorted(significant_words(text), key=len)
-    clues = [word[:4] for word in words[: -CLUES - 1 : -1]] or [""]
-    most = LONGER * len(text.split()) + LONGER
+    clues = [word[:4] for word in words[-CLUES:]]
     for path in _files(notes):
         held = read_markdown(path)
-        if not _has_near(held, clues, most):
-            continue
-        for entry in entries_of(held):
-            folded = entry.text.casefold()
-            if not entry.superseded and all(clue in folded for clue in clues):
-                yield entry.text
-
-
-def _has_near(held: str, clues: Sequence[str], most: int) -> bool:
-    """Return True when a file has a short line with the first clue and the others there or close
-    behind. This is far cheaper than reading its entries."""
-    folded = held.casefold()
-    if not all(clue in folded for clue in clues):
-        return False
-    clue, *others = clues
-    at = folded.find(clue)
-    while at >= 0:
-        start, end = folded.rfind("\n", 0, at) + 1, folded.find("\n", at)
-        end = end if end >= 0 else len(folded)
-        block = folded[start : end + MAX_WRAPPED]
-        words = folded[start:end].partition("<!--")[0].split()
-        if len(words) <= most and all(other in block for other in others):
-            return True
-        at = folded.find(clue, end)
-    return False
+        if all(clue in held.casefold() for clue in clues):  # far cheaper than reading its entries
+            for entry in entries_of(held):
+                folded = entry.text.casefold()
+                if not entry.superseded and all(clue in folded for clue in clues):
+                    yield entry.text
 
 
 def _files(notes: Notes) -> Iterator[Path]:
