@@ -37,7 +37,6 @@ from openclaw.models.base import (
     MAX_ERROR,
     MAX_LINE,
     ReplyBuilder,
-    filtered,
     is_patient,
     replace_surrogates,
 )
@@ -77,8 +76,7 @@ def retry_refused(
     left = iter(waits if is_patient() else ())
     while True:
         try:
-            beats = run_beside(attempt, cut, silent)
-            return (yield from filtered(beats, lambda beat: beat.message))
+            return (yield from run_beside(attempt, cut, silent))
         except ServerAway as error:
             seconds = next(left, None) if refused(error) else None
             if seconds is None:
@@ -90,19 +88,20 @@ def retry_refused(
 def run_beside(
     attempt: Callable[[], T], cut: Callable[[], object], silent: str = ""
 ) -> Generator[Waiting, None, T]:
-    """The value of `attempt()`, which a thread runs, with a beat every 0.05 s; once it lasts some
-    seconds, a beat says `silent`. Closing the generator calls `cut`, which ends the attempt."""
+    """The value of `attempt()`, which a thread runs. Once it lasts some seconds, a chunk says
+    `silent`; without that text there is a beat every 0.05 s. Closing the generator calls `cut`,
+    which ends the attempt."""
     due, found = time.monotonic() + SILENT_SECONDS, None
     try:  # Ctrl-C may come while the thread starts
         call = BackgroundCall(lambda feed: feed((attempt(),)), name="server")
         for piece in call.pieces():  # its last piece is the value
             if piece:
                 found = piece
+            elif not silent:
+                yield Waiting("")
             elif time.monotonic() > due:
                 due = math.inf
                 yield Waiting(silent)
-            else:
-                yield Waiting("")
     except (KeyboardInterrupt, GeneratorExit):
         cut()
         raise
