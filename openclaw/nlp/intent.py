@@ -216,7 +216,7 @@ def read_cues(
     lines, named, missing, similar = _find_files(request, files)
     meant = [] if named or missing else _find_by_topic(request, files)
     lines += [f"File that may fit: {path}" for path in meant]
-    read = read_message(request)
+    read, language = read_message(request), language_of(request)
     asks = only_asks(request)
     orders = read.has("orders") and not asks
     outright = orders or not (asks or QUESTION_MARK.search(request))
@@ -225,7 +225,7 @@ def read_cues(
     if not asked_lists and read.has("todo_list"):  # "what do I need from the shop"
         begins = tuple(word for word in said if len(word) >= SHORTEST_BEGINNING)
         asked_lists = [name for name in lists if name.lower().startswith(begins)]
-    joined = _find_joined_list(request, lists) if read.has("todo_add") else []
+    joined = _find_joined_list(request, language, lists) if read.has("todo_add") else []
     about_lists = bool(said & LIST_WORDS or joined) and not named
     matching = [] if named else _matching_todos(request, todos)
     words = set(content_words(request))
@@ -235,8 +235,7 @@ def read_cues(
     done = bool(matching and outright and not read.lacks("todo_done"))
     if not asked_lists and outright:
         asked_lists = joined or _find_new_list(request)
-    new_list = any(word.endswith(LIST_ENDS) for word in said)
-    new_list = new_list or language_of(request) in ("", "zh", "ja")
+    new_list = any(word.endswith(LIST_ENDS) for word in said) or language in ("", "zh", "ja")
     about_todos = done or (about_lists and bool(asked_lists or said & TODO_WORDS))
     # "make a note called a.md" is about a file, "remember that it is in a.md" is not.
     about_file = missing and not SAYS_THAT.search(request)
@@ -256,10 +255,9 @@ def read_cues(
     about_page = meant and not matching and (asks or read.best(*TODO_LABELS) != "todo_add")
     if not (builder or fact or named or perhaps or about_page) and read.has(*TODO_LABELS):
         about_todos = True
-    language = _other_language(request)
     lines += [f"{name} is a to-do list." for name in asked_lists if about_lists and name in lists]
     lines += [f"Still to do: {text}" for text in matching[:3]]
-    likely_acts = _todo_actions(request, read, is_there=is_there)
+    likely_acts = _todo_actions(read, language, is_there=is_there)
     found = matching or named or asked_lists
     if not found and _names_no_todo(request, read, todos, others, earlier):
         likely_acts = ("add",) if "add" in likely_acts and not read.lacks("todo_add") else ()
@@ -279,7 +277,9 @@ def read_cues(
     likely = _find_likely(read) if outright and not surer else ""
     likely = "" if is_there and likely == "todo_add" else likely
     lines += [f"Tool that may fit: {LIKELY_TOOLS[likely]}"] if likely and not about_todos else []
-    lines += [f"Answer in {language}."] if language else []
+    few = sum(map(str.isalpha, request)) < LETTERS_OF_A_LANGUAGE and language not in ("zh", "ja")
+    is_other = language not in ("", "en") and not few
+    lines += [f"Answer in {LANGUAGES[language]}."] if is_other else []
     return Cues(
         lines=tuple(lines),
         asks=asks,
@@ -313,10 +313,10 @@ def read_cues(
         and not (named or read.lacks("asks"))
         and len(FIGURE.findall(request)) > 1,
         orders=orders,
-        begs=not asks and (may_order(read) or not language_of(request)),
+        begs=not asks and (may_order(read) or not language),
         parts=orders
         and not read.lacks("several")
-        and (len(request.split()) >= PART_WORDS or language_of(request) in ("zh", "ja")),
+        and (len(request.split()) >= PART_WORDS or language in ("zh", "ja")),
         tells=read.has("asks"),
         chats=is_small_talk(read),
         errands=wanted,
@@ -505,7 +505,7 @@ def _has_other_number(request: str, text: str) -> bool:
     return {w for w, _ in asked} & {w for w, _ in told} != set() and not asked & told
 
 
-def _todo_actions(request: str, read: Labels, *, is_there: bool) -> tuple[str, ...]:
+def _todo_actions(read: Labels, language: str, *, is_there: bool) -> tuple[str, ...]:
     """Return what a request may want done to its to-dos. What it surely wants excludes what is
     improbable, unless that is to add one that `is_there` ("remove milk, we still have some"). A
     small model that is at a loss removes something: that needs a sign in itself, in the languages
@@ -518,7 +518,7 @@ def _todo_actions(request: str, read: Labels, *, is_there: bool) -> tuple[str, .
     if read.has(*ACTION_LABELS.values()):
         likely = [name for name, label in ACTION_LABELS.items() if not read.lacks(label)]
         return tuple(likely)
-    if read.probabilities["todo_remove"] < HARDLY and language_of(request):
+    if read.probabilities["todo_remove"] < HARDLY and language:
         return tuple(n for n, label in ACTION_LABELS.items() if label != "todo_remove")
     return tuple(ACTION_LABELS)
 
@@ -537,10 +537,10 @@ def _find_new_list(request: str) -> list[str]:
     return [] if not name or NOT_A_LIST_NAME.search(name) else [name[:1].upper() + name[1:]]
 
 
-def _find_joined_list(request: str, lists: Sequence[str]) -> list[str]:
+def _find_joined_list(request: str, language: str, lists: Sequence[str]) -> list[str]:
     """Return the to-do lists whose name begins a word for a list, or in languages that join words
     any longer word ("Einkaufszettel"); else a word for a list, or nothing."""
-    if language_of(request) in ("de", "nl"):
+    if language in ("de", "nl"):
         longer = [word.casefold()[:-2] for word in re.findall(r"\w{6,}", request)]
         known = [name for name in lists if any(w.startswith(name.casefold()) for w in longer)]
         if known:
@@ -570,10 +570,3 @@ def _note_of_day(request: str, read: Labels) -> str:
     is_meant = read.has("day_note") and read.probabilities["remember"] >= MAY_KEEP
     note = (text.partition(": ")[2] or text) if is_meant and len(text) <= LONGEST_NOTE else ""
     return note[:1].upper() + note[1:]
-
-
-def _other_language(request: str) -> str:
-    """Return the name of the language of a request, "" for English and when it is not sure."""
-    code = language_of(request)
-    few = sum(map(str.isalpha, request)) < LETTERS_OF_A_LANGUAGE and code not in ("zh", "ja")
-    return "" if few or code in ("", "en") else LANGUAGES[code]
