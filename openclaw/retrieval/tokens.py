@@ -79,6 +79,7 @@ _ATOM = re.compile(
 )
 _CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)", re.I)
 _WHOLE = re.compile(r"\.?\w[\w.:/@+#&-]*")
 _FILE = re.compile(r"\w+(?:[.-]\w+)+")
 _EDGES = (
@@ -184,6 +185,7 @@ def _split_latin(core: str, language: str, stop: frozenset[str]) -> Iterator[str
     if _THOUSANDS.fullmatch(core):
         yield core.replace(",", "")
         return
+    core = _ORDINAL.sub(r"\1", core) if _ORDINAL.fullmatch(core) else core
     atoms = _ATOM.findall(core)
     if not atoms:
         return

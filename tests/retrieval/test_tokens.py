@@ -31,6 +31,7 @@ def meet(question: str, document: str) -> bool:
         ("1.2.3", "v1.2.3"),
         ("2023-05-08", "on 2023-05-08"),
         ("3000", "3,000 EUR"),
+        ("the 12th", "on 12 December"),
         ("getUserName", "call getUserName()"),
         ("user name", "getUserName()"),
         ("user name", "user_name = 1"),
