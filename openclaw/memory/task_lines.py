@@ -15,7 +15,10 @@ from openclaw.storage.text import join_surrogates
 
 _BOX = re.compile(r"\[(?P<mark>[ xX])\][ \t]+(?P<text>\S.*)")
 _ID = re.compile(r"(?:^|(?<![ \t])[ \t]+)\^(?P<id>[A-Za-z0-9-]+)$")
-_DUE = re.compile(r"(?<![\w:-])due:(\d{4}-\d{2}-\d{2})(?![\w-])")
+DUE = r"(?<![\w:-])(?:due:|\(due:? |@due\(|\U0001f4c5 ?)(?P<due>\d{4}-\d{2}-\d{2})(?![\w-])\)?"
+"""The date of a to-do: `due:2026-12-01`, or as other programs and people write it: "(due
+2026-12-01)", "@due(2026-12-01)" (TaskPaper), "\U0001f4c5 2026-12-01" (Obsidian Tasks)."""
+_DUE = re.compile(DUE)
 
 
 @frozen
@@ -44,7 +47,7 @@ class Todo:
 
     @property
     def due(self) -> str | None:
-        """The date of `due:2026-12-01`, None without one or for no real date."""
+        """Its date, None without one or for no real date."""
         return due_of(self.text)
 
 
@@ -101,12 +104,12 @@ def new_id(list_name: str, text: str, taken: set[str], had: int = 0) -> str:
 
 
 def due_of(text: str) -> str | None:
-    """The date of `due:2026-12-01` in a to-do's text, None without one or for no real date."""
+    """The date of a to-do's text as in `DUE`, None without one or for no real date."""
     found = _DUE.search(text)
     if found is None:
         return None
     try:
-        return date.fromisoformat(found[1]).isoformat()
+        return date.fromisoformat(found["due"]).isoformat()
     except ValueError:
         return None
 

@@ -27,7 +27,7 @@ from openclaw.memory.markdown import (
     is_same_statement,
     read_markdown,
 )
-from openclaw.memory.task_lines import TaskPage, due_of, new_id, read_task_page, write_ids
+from openclaw.memory.task_lines import DUE, TaskPage, due_of, new_id, read_task_page, write_ids
 from openclaw.memory.task_lines import Todo as Todo  # for those who import it from here
 from openclaw.nlp.dates import read_leading_day
 from openclaw.storage.home import Home
@@ -248,7 +248,7 @@ MAX_CHARS = 500
 _BLANKS = " \t"
 _ITEM_START = re.compile(r"^(?:[-*+]|\d{1,9}[.)])?\s*\[[ xX]?\]\s*|^[-*+]\s+")
 _ID_END = re.compile(r"(?:\s+\^[0-9a-f]{8})+$")
-_DUE = re.compile(r"(?<![ \t])[ \t]+due:\d{4}-\d{2}-\d{2}(?![\w-])")
+_DUE = re.compile(rf"(?<![ \t])[ \t]+{DUE}")
 
 
 def add_todos(text: str, list_name: str, texts: Sequence[str]) -> tuple[str, list[str]]:
@@ -479,6 +479,7 @@ def _shifted(line: str, columns: int) -> str:
 
 
 _TODO_MARKS = re.compile(
+    rf"\s*{DUE}|"
     r"\s*(?<![\w:-])due:\S+|\s*\((?:promised|turn) [^()]*\)|\s*(?<!\S)#[\w/-]+|\s*\^[\w-]+$"
 )
 

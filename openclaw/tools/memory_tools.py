@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from openclaw import types
 from openclaw.frozen import frozen
+from openclaw.memory.task_lines import without_due
 from openclaw.nlp.classifier import read_message
 from openclaw.nlp.dates import find_named_day, parse_day
 from openclaw.nlp.words import content_words
@@ -203,7 +204,7 @@ class KnowledgeTools:
             word for word in content_words(text) if word not in content_words(f"{old.text} {day}")
         ]
         ordered = not new or (len(new) == 1 and new[0] in content_words(request))
-        return f'{old.text} due:"{day}"' if ordered else text
+        return f'{without_due(old.text)} due:"{day}"' if ordered else text
 
     def _change(self, action: Action, texts: Sequence[str], name: str) -> str:
         items = self.todos.items()

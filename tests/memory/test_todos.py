@@ -130,6 +130,28 @@ def test_a_date_that_does_not_exist_is_none() -> None:
     assert parse_todos("- [ ] pay (due:2026-02-20), then rest\n")[0].due == "2026-02-20"
 
 
+@pytest.mark.parametrize(
+    "written",
+    ["(due 2026-12-01)", "(due: 2026-12-01)", "@due(2026-12-01)", "\U0001f4c5 2026-12-01"],
+)
+def test_a_date_in_the_words_of_another_program_is_the_due_date(written: str) -> None:
+    line = f"- [ ] pay the rent {written} ^0a1b2c3d\n"
+    (todo,) = parse_todos(line)
+    assert todo.due == "2026-12-01" and plain_text(todo.text) == "pay the rent"
+    moved = set_due_date(line, todo.id, "2026-12-15")
+    assert moved == "- [ ] pay the rent due:2026-12-15 ^0a1b2c3d\n"
+
+
+def test_a_date_that_is_none_of_a_due_date_is_none() -> None:
+    for text in (
+        "report (overdue 2026-12-01)",
+        "due 2026-12-01",
+        "(due 2026-12-01x)",
+        "(due soon)",
+    ):
+        assert parse_todos(f"- [ ] {text}\n")[0].due is None
+
+
 def test_a_copied_id_does_not_make_two_to_dos_one() -> None:
     first, second = parse_todos("- [ ] a ^0a1b2c3d\n- [ ] b ^0a1b2c3d\n")
     assert first.id == "0a1b2c3d" != second.id

@@ -238,6 +238,14 @@ def test_a_to_do_that_is_moved_to_another_day_keeps_its_words(
     assert line in world.text()
 
 
+def test_another_day_takes_the_place_of_one_in_the_words_of_another_program(world: World) -> None:
+    world.todo("add", list="Work", items=["tune the organ (due 2026-12-01)"])
+    world.turn_changes.request = "move the organ to 4 december"
+    item = "tune the organ (due 2026-12-01)"
+    assert world.todo("change", item=item, items=["move the organ"]).ok
+    assert "- [ ] tune the organ due:2026-12-04" in world.text()
+
+
 def test_removing_one_and_a_list(world: World) -> None:
     outcome = world.todo("remove", item="invoice")
     assert outcome.text == "Removed: send the invoice.\nWork:\ndone: book the train"
