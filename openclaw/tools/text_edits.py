@@ -13,6 +13,8 @@ MAX_CHANGED = 8
 NEWLINE = r"(?>\r\n|\n|\r)"  # taken apart, blank lines of Windows would take exponential time
 _LIST_MARK = re.compile(r"\s*(?:(?:[-*+]|\d+[.)])(?:\s+\[[ xX]\])?\s*)?")
 _COMMENTS = re.compile(r"\s*(?:<!--(?:(?!-->).)*-->\s*)*")
+_AS_NEAR = 2 / 3
+"""Lines that have less in common with a text than this share of what the nearest has are not it."""
 _MAX_SHOWN = 3
 _LONGEST_SHOWN = 160
 
@@ -224,13 +226,13 @@ def _nearest_lines(text: str, find: str) -> str:
         shared = len(words & set(re.findall(r"\w+", line.casefold())))
         if shared:
             scored.append((shared, -number, line))
-    best = sorted(scored, reverse=True)[:50]
-    ranked = sorted(
-        best,
-        key=lambda hit: difflib.SequenceMatcher(None, wanted, hit[2].strip().casefold()).ratio(),
-        reverse=True,
-    )
-    return "\n".join(f"{-number}: {_shorten(line)}" for _, number, line in ranked[:_MAX_SHOWN])
+    ranked = []
+    for _, number, line in sorted(scored, reverse=True)[:50]:
+        matcher = difflib.SequenceMatcher(None, wanted, line.strip().casefold())
+        ranked.append((matcher.ratio(), number, line))
+    ranked.sort(reverse=True)
+    near = [hit for hit in ranked[:_MAX_SHOWN] if hit[0] > ranked[0][0] * _AS_NEAR]
+    return "\n".join(f"{-number}: {_shorten(line)}" for _, number, line in near)
 
 
 def _shorten(line: str) -> str:

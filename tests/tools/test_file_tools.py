@@ -495,11 +495,23 @@ def test_nobody_is_asked_for_what_would_fail_and_a_very_long_text_has_no_preview
     assert [question.change is None for question in ask.asked] == [True, False]
 
 
+def test_after_a_failed_edit_only_lines_that_are_about_as_near_are_shown(
+    files: FileTools, home: Home
+) -> None:
+    text = "- [x] Comas, root traits\n- [ ] Lynch, steep and cheap\n- [ ] Lynch, steep and deep\n"
+    (home.workspace / "reading.md").write_text(text, "utf-8")
+    with pytest.raises(ToolProblem) as told:
+        files.edit_file("reading.md", "[x] Lynch, steep and cheap", "[x] Lynch, done")
+    assert "Lynch, steep and deep" in str(told.value) and "Comas" not in str(told.value)
+
+
 def test_below_rows_of_a_table_stands_the_sum_of_all_of_them(files: FileTools, home: Home) -> None:
     (home.root / "workspace/costs.md").write_text(
         "| what | euros |\n|---|---|\n| rent | 840 |\n| food | 310 |\n| train | 49 |\n", "utf-8"
     )
-    assert files.read_file("costs.md", 5).endswith("| train | 49 |\n[added up: euros: 1199]")
+    assert files.read_file("costs.md", 5).endswith(
+        "| train | 49 |\n[added up: euros: 1199]"
+    )
 
 
 def test_what_was_added_below_lines_that_were_read_is_not_written(
