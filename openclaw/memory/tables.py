@@ -6,7 +6,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice, pairwise
+from itertools import chain, groupby, islice, pairwise
 
 from openclaw.nlp.dates import MONTH
 from openclaw.nlp.words import content_words
@@ -17,19 +17,34 @@ _POINT = re.compile(r"-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?")
 _COMMA = re.compile(r"-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?")
 YEARS = range(1900, 2100)
 MAX_SUMS = 12
+_OURS = frozenset(("rows", "where", "is", "with"))
+_PARTS = re.compile(r"[^\W\d_]+|\d+")
 ADDED_UP = "[added up: "
+_ITEM = re.compile(r"(?:[-*+]|\d+[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(.*)")
+_AMOUNT = re.compile(r"\d[\d.,]*(?<![.,])[ \t]?(?:[^\W\d_]+|[€$£])")
 
 
 def table_sums(text: str, first: int, last: int, request: str = "") -> list[str]:
     """What each column of numbers adds up to in the tables of a text, Markdown or comma-separated,
     of which a line lies within these, from 1, inclusive: "COLUMN: SUM UNIT", and "COLUMN
     where OTHER is VALUE: SUM UNIT" for each value of another column that has two; of several rows
-    with a word of the request "COLUMN with WORD: SUM UNIT".
+    with a word of the request "rows with WORD: COUNT" and "COLUMN with WORD: SUM UNIT".
 
-    A column counts when each of at least two rows has one number with the same unit. Years and
-    running numbers are not added, nor a column whose last row holds the sum already.
+    A column counts when each of at least two rows has one number with the same unit, a list when
+    each of its items has: "whole list: SUM UNIT". Each sum is followed by its mean. Years and
+    running numbers are not added, nor a column whose last row holds the sum already. What has most
+    words of the request comes first, and stands alone when these are several: a small model takes
+    the first.
     """
-    return [*islice(_find_sums(text, first, last, request), MAX_SUMS)]
+    asked = {*_PARTS.findall(request.lower())} - _OURS
+
+    def shared(told: str) -> int:
+        return len(asked.intersection(_PARTS.findall(told.partition(": ")[0].lower())))
+
+    found = [*islice(_find_sums(text, first, last, request), MAX_SUMS**2)]
+    found.sort(key=shared, reverse=True)
+    best = shared(found[0]) if found else 0
+    return [each for each in found if best < 2 or shared(each) == best][:MAX_SUMS]
 
 
 def _find_sums(text: str, first: int, last: int, request: str) -> Iterator[str]:
@@ -42,6 +57,8 @@ def _find_sums(text: str, first: int, last: int, request: str) -> Iterator[str]:
         groups = [(heads[at], cells) for at, cells in enumerate(columns) if _is_group(cells)]
         row_words = [words.keys() & content_words(" ".join(row)) for row in rows]
         counts = Counter(chain.from_iterable(row_words))
+        some = [word for word in words if 1 < counts[word] < len(rows)]
+        yield from (f"rows with {word}: {counts[word]}" for word in some)
         for name, cells in zip(heads, columns, strict=True):
             amounts, places, unit = _read_column(cells)
             if not amounts:
@@ -51,10 +68,9 @@ def _find_sums(text: str, first: int, last: int, request: str) -> Iterator[str]:
                 for key in dict.fromkeys(keys):
                     own = [n for k, n in zip(keys, amounts, strict=True) if k == key]
                     yield f"{name} where {head} is {key}: {_show_sum(own, places, unit)}"
-            for word in words:
-                if 1 < counts[word] < len(rows):
-                    own = [n for n, said in zip(amounts, row_words, strict=True) if word in said]
-                    yield f"{name} with {word}: {_show_sum(own, places, unit)}"
+            for word in some:
+                own = [n for n, said in zip(amounts, row_words, strict=True) if word in said]
+                yield f"{name} with {word}: {_show_sum(own, places, unit)}"
 
 
 def show_sums(text: str, first: int, last: int, request: str) -> str:
@@ -71,6 +87,7 @@ def _tables(text: str) -> Iterator[tuple[int, int, list[str], list[list[str]]]]:
     if records := _records(lines):
         yield 1, len(lines), records[0], records[1:]
         return
+    yield from _lists(lines)
     end = 0
     for at, rule in enumerate(lines[1:], 1):
         if at < end or "|" not in rule or not is_table_rule(rule):
@@ -79,9 +96,19 @@ def _tables(text: str) -> Iterator[tuple[int, int, list[str], list[list[str]]]]:
         yield at, end, _cells(lines[at - 1]), [_cells(row) for row in lines[at + 1 : end]]
 
 
+def _lists(lines: Sequence[str]) -> Iterator[tuple[int, int, list[str], list[list[str]]]]:
+    """The lists whose items have an amount each, such as "2. Overture (4 min)", as tables."""
+    for is_list, numbered in groupby(enumerate(lines, 1), lambda each: bool(_ITEM.match(each[1]))):
+        found = [(at, item[1]) for at, line in numbered if (item := _ITEM.match(line))]
+        amounts = [_AMOUNT.findall(item) for _, item in found]
+        if is_list and all(len(each) == 1 for each in amounts):
+            rows = [[amount, item] for (amount,), (_, item) in zip(amounts, found, strict=True)]
+            yield found[0][0], found[-1][0], ["whole list", ""], rows
+
+
 def _records(lines: Sequence[str]) -> list[list[str]]:
     """The rows of comma-separated values, with the headings; nothing for another text."""
-    if not lines or "," not in lines[0] or any(map(str.isdigit, lines[0])):
+    if not lines or "," not in lines[0] or any(map(_NUMBER.fullmatch, lines[0].split(","))):
         return []
     try:
         rows = [*csv.reader(filter(None, lines), skipinitialspace=True)]
@@ -95,8 +122,9 @@ def _is_group(cells: Sequence[str]) -> bool:
     return len({*cells}) == 2 < len(cells) and not any(map(_NUMBER.search, cells))
 
 
-def _show_sum(amounts: Iterable[float], places: int, unit: str) -> str:
-    return f"{sum(amounts):.{places}f} {unit}".strip()
+def _show_sum(amounts: Sequence[float], places: int, unit: str) -> str:
+    total, mean = sum(amounts), sum(amounts) / len(amounts)
+    return f"{f'{total:.{places}f} {unit}'.strip()} (mean {mean:.{places + 1}f})"
 
 
 def _read_column(cells: Sequence[str]) -> tuple[list[float], int, str]:

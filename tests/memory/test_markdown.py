@@ -389,6 +389,11 @@ def test_two_processes_lose_nothing_of_each_other(tmp_path: Path) -> None:
     assert len(notes.list(everything=True)) == len(notes.candidates()) == 36
 
 
+def sums_of(text: str, first: int, last: int, request: str = "") -> list[str]:
+    """The sums of a text without their means."""
+    return [each.partition(" (")[0] for each in table_sums(text, first, last, request)]
+
+
 @pytest.mark.parametrize(
     ("rows", "sums"),
     [
@@ -412,8 +417,8 @@ def test_two_processes_lose_nothing_of_each_other(tmp_path: Path) -> None:
 )
 def test_the_columns_of_a_table_are_added_up(rows: str, sums: list[str]) -> None:
     text = f"# Budget\n\n| what | cost |\n|---|---:|\n{rows}\n\nPaid by 3 | 4 people.\n"
-    assert table_sums(text, 1, 99) == sums
-    assert show_sums(text, 5, 5, "") == (f"\n[added up: {sums[0]}]" if sums else "")
+    assert sums_of(text, 1, 99) == sums
+    assert (sums[0] in show_sums(text, 5, 5, "")) if sums else show_sums(text, 5, 5, "") == ""
     assert show_sums(text, 1, 2, "") == show_sums(text, 99, 99, "") == ""
 
 
@@ -437,27 +442,80 @@ def test_the_columns_of_a_table_are_added_up(rows: str, sums: list[str]) -> None
         (f"what,cost\n{'x' * 200_000},840\nfood,310\n", []),
         ("Bread, milk and 2 eggs,\nthen 3 more\n", []),
         ("First, the rent\nthen, 840\nand, 310\n", ["the rent: 1150"]),
+        ("plant,day7_mm\nA,12.1\nB,11.4\n", ["day7_mm: 23.5"]),
+        ("1,12.1\n2,11.4\n4,13.2\n", []),
     ],
 )
 def test_comma_separated_values_are_added_up_by_group(text: str, sums: list[str]) -> None:
-    assert table_sums(text, 2, 2) == sums
+    assert sums_of(text, 2, 2) == sums
+
+
+@pytest.mark.parametrize(
+    ("items", "sums"),
+    [
+        ("1. Overture (4 min)\n2. Waltz (5.5 min)\n3. March 3min", ["whole list: 12.5 min"]),
+        ("- [x] hall, 120 €\n- [ ] tuner, 65€", ["whole list: 185 €"]),
+        ("1. Overture (4 min)\n2. Waltz", []),
+        ("1. Overture (4 min)\n2. Waltz (300 s)", []),
+        ("- 2 km in 9 min\n- 4 km in 20 min", []),
+        ("- Call Ada 0171 22\n- Call Ben 0160 33", []),
+        ("- 20 December\n- 24 December", []),
+        ("1. First\n2. Second", []),
+        ("- Overture (4 min)", []),
+        ("- Overture (4 min)\nand\n- Waltz (5 min)", []),
+    ],
+)
+def test_a_list_with_an_amount_in_each_item_is_added_up(items: str, sums: list[str]) -> None:
+    assert sums_of(f"# Concert in 2026\n\n{items}\n\nEncore: 2 min\n", 1, 99) == sums
 
 
 def test_a_long_request_is_compared_with_a_long_table_at_once() -> None:
     text = "name,amount\n" + "".join(f"n{n},{n * 3 % 101}\n" for n in range(5_000))
     request = " ".join(f"word{n}" for n in range(20_000))
     began = time.process_time()
-    assert table_sums(text, 1, 9, request) == ["amount: 249558"]
+    assert sums_of(text, 1, 9, request) == ["amount: 249558"]
     assert time.process_time() - began < 2
 
 
 def test_rows_with_a_word_of_the_request_are_added_up_by_themselves() -> None:
     text = "day,what,cost\n3,Flowers,18.90\n9,Chemist,23.40\n21,Books,41\n23,chemist,8.20\n"
-    sums = table_sums(text, 1, 5, "how much did the flowers and the chemist cost?")
-    assert sums == ["day: 56", "day with chemist: 32", "cost: 91.50", "cost with chemist: 31.60"]
+    sums = sums_of(text, 1, 5, "how much did the flowers and the chemist cost?")
+    assert sums == ["cost with chemist: 31.60"]
+    sums = sums_of(text, 1, 5, "what went to the chemist?")
+    assert sums == [
+        "rows with chemist: 2",
+        "day with chemist: 32",
+        "cost with chemist: 31.60",
+        "day: 56",
+        "cost: 91.50",
+    ]
+
+
+def test_a_sum_is_followed_by_the_mean() -> None:
+    text = "plant,place,mm\nA,dry,19.8\nB,dry,18.2\nC,wet,28.9\n"
+    assert table_sums(text, 1, 1) == [
+        "mm: 66.9 (mean 22.30)",
+        "mm where place is dry: 38.0 (mean 19.00)",
+        "mm where place is wet: 28.9 (mean 28.90)",
+    ]
+
+
+def test_what_has_most_words_of_the_request_comes_first() -> None:
+    text = "plant,place,day7_mm,day14_mm\nA,dry,12,19.8\nB,dry,11,18.2\nC,wet,15,28.9\n"
+    sums = table_sums(text, 1, 1, "average growth of the dry plants on day 14?")
+    assert sums == [
+        "day14_mm where place is dry: 38.0 (mean 19.00)",
+        "day14_mm with dry: 38.0 (mean 19.00)",
+    ]
+
+
+def test_rows_with_a_word_of_the_request_are_counted() -> None:
+    text = "| who | voice |\n|---|---|\n| Ann | alto |\n| Bo | bass |\n| Cy | alto |\n"
+    assert table_sums(text, 3, 3, "how many altos and tenors are there?") == ["rows with alto: 2"]
+    assert table_sums(text, 3, 3, "how many bass singers?") == []
 
 
 def test_a_tables_lines_are_counted_as_a_file_is_read() -> None:
     text = "a\u2028b\x0cc\n\n| cost |\n|---|\n| 1 |\n| 3 |\n"
-    assert show_sums(text, 3, 6, "") == "\n[added up: cost: 4]"
+    assert show_sums(text, 3, 6, "") == "\n[added up: cost: 4 (mean 2.0)]"
     assert show_sums(text, 1, 1, "") == show_sums(text, 7, 9, "") == ""
