@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Generator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from openclaw import events
@@ -15,7 +16,11 @@ from openclaw.nlp.intent import Cues
 from openclaw.receipt import TODO_FILE
 from openclaw.retrieval.scan import find_files, index_options
 from openclaw.storage.home import Home
+from openclaw.tools.paths import current_text
 from openclaw.types import PromptKind
+
+MAX_WHOLE = 1_500
+"""Characters of a file that goes along whole when its name says what a prompt is about."""
 
 
 def needs_recall(
@@ -37,7 +42,7 @@ def needs_recall(
 def worth_looking_up(text: str, cues: Cues) -> bool:
     """Return True when a prompt may be about something in memory: no other cue explains it."""
     # "What do I have to bring to the market?" may be about to-dos or about a note.
-    about_todos = cues.todos and (cues.lists or cues.orders or cues.done)
+    about_todos = cues.todos and not cues.unclear and (cues.lists or cues.orders or cues.done)
     told = cues.fact or about_todos or cues.expression or cues.named or cues.skill or cues.chats
     return not told and any(c.isalnum() for c in text)
 
@@ -56,6 +61,23 @@ def kind_of_prompt(text: str, cues: Cues) -> PromptKind:
     read = read_message(text)
     general = max(read.probabilities["know"], read.probabilities["web"])
     return "own" if read.has("asks") and read.probabilities["recall"] > general else ""
+
+
+def _with_whole_files(
+    home: Home, passages: Sequence[Mapping[str, Any]], paths: Sequence[str], most: int
+) -> list[Mapping[str, Any]]:
+    """Return passages, and in front of them those of these files whole that are text of at most so
+    many characters: which of their lines answers, a small model sees and a search does not."""
+    whole: dict[str, Mapping[str, Any]] = {}
+    for path in paths:
+        text = "\0"
+        with suppress(OSError):
+            text = (current_text(home, path) or "").rstrip()
+        if 0 < len(text) <= most and not {"\0", "\ufffd"} & {*text}:
+            best: Mapping[str, Any] = next((p for p in passages if p["path"] == path), {"score": 1})
+            place = {"path": path, "start_line": 1, "end_line": len(text.splitlines())}
+            whole[path] = {**best, **place, "text": text}
+    return [*whole.values(), *(each for each in passages if each["path"] not in whole)]
 
 
 def find_passages(
@@ -89,7 +111,10 @@ def find_passages(
     found = recall.wait_for_passages(open_home.settings.recall_wait)
     open_home.tell("")
     yield from map(events.Trouble, recall.take_notices())
-    masked = [{**passage, "text": open_home.masker.mask(passage["text"])} for passage in found]
+    most = min(MAX_WHOLE, page_chars(builder.card.window) // 2)
+    meant = cues.meant if cues.asks or cues.orders else ()
+    shown = _with_whole_files(open_home.home, found, meant, most)
+    masked = [{**passage, "text": open_home.masker.mask(passage["text"])} for passage in shown]
     if masked:
         yield events.Retrieval(tuple(masked))
     return masked, recall.left_out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial
 from importlib import import_module
@@ -55,14 +56,11 @@ from openclaw.security.masking import disarm_masks, masked_names
 from openclaw.security.untrusted import draw_nonce
 from openclaw.sessions.session import Session, mask_entry, mask_session, newest_turn, without
 from openclaw.storage.home import Home
-from openclaw.storage.text import read_text
 from openclaw.tools.memory_tools import show_passage
-from openclaw.tools.paths import visible_files
+from openclaw.tools.paths import current_text, visible_files
 from openclaw.tools.skill_tools import TurnSkills, fill_instructions, find_user_skill
 from openclaw.types import Change, Shown, ToolProblem, TurnChanges
 
-MAX_ON_RECEIPT = 1_000_000
-"""Bytes of a file that a receipt compares."""
 ELSEWHERE = "The user works in {folder}, outside the home. Name its files by their whole paths."
 LARGEST_SEED = 2**31 - 1
 """Servers take a signed number of 32 bits."""
@@ -334,7 +332,8 @@ def _load_after_answer() -> ModuleType:
 def list_changes(open_home: OpenHome, turn_changes: TurnChanges) -> list[Change]:
     """Return the files that the tools of a turn wrote, with their content before and now."""
     return [
-        Change(p, before, _current_text(open_home, p)) for p, before in turn_changes.before.items()
+        Change(p, before, current_text(open_home.home, p))
+        for p, before in turn_changes.before.items()
     ]
 
 
@@ -515,18 +514,10 @@ def _make_receipt(open_home: OpenHome, turn_changes: TurnChanges) -> Receipt:
 
 
 def _sums_beside(open_home: OpenHome, passage: Mapping[str, Any], request: str) -> str:
-    """What the tables add up to of which a passage has a row: it may lack the others."""
-    has_rows = "|" in passage["text"] or passage["path"].endswith(".csv")
-    text = _current_text(open_home, passage["path"]) if has_rows else None
+    """What the tables and lists add up to of which a passage has a row: it may lack the others."""
+    text: str | None = None
+    if any(map(str.isdigit, passage["text"])):
+        with suppress(OSError):
+            text = current_text(open_home.home, passage["path"])
     sums = show_sums(text or "", passage["start_line"], passage["end_line"], request)
     return open_home.masker.mask(sums)
-
-
-def _current_text(open_home: OpenHome, path: str) -> str | None:
-    """Return a file's present text (the beginning of a large one), None without a file. A link out
-    of the home, which a command may have made, counts as no file."""
-    try:
-        file = open_home.home.inside(path)
-    except ToolProblem:
-        return None
-    return read_text(file, MAX_ON_RECEIPT) if file.is_file() else None

@@ -15,10 +15,12 @@ from openclaw.security.credentials import Credentials, find_credentials, why_nam
 from openclaw.security.policy import plain_parts
 from openclaw.security.untrusted import strip_hidden
 from openclaw.storage.home import PROPOSED, Home
+from openclaw.storage.text import read_text
 from openclaw.types import ToolProblem
 
 SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
 MAX_FILES = 20_000
+MAX_CURRENT = 1_000_000
 SPILL = ".openclaw/spill"
 """The folder for long outputs of commands, the only part of `.openclaw/` that may be read."""
 _SPILLED = re.compile(rf"{re.escape(SPILL)}(/[0-9a-f-]+\.txt)?")
@@ -63,6 +65,17 @@ def visible_files(
             waiting += [
                 entry.path for entry in reversed(entries) if _is_entered(entry, tests=tests)
             ]
+
+
+def current_text(home: Home, path: str) -> str | None:
+    """A file's present text, of a large one the first megabyte; None without a file. A link out of
+    the home, which a command may have made, counts as no file. Raises OSError when it cannot be
+    read."""
+    try:
+        file = home.inside(path)
+    except ToolProblem:
+        return None
+    return read_text(file, MAX_CURRENT) if file.is_file() else None
 
 
 def _is_readable(entry: os.DirEntry[str], root: str, closed: Credentials) -> bool:

@@ -103,10 +103,11 @@ def test_what_was_recalled_is_sent_again_as_it_was(noted: Talk) -> None:
 
 
 @pytest.mark.parametrize(("rows", "read_first"), [("rust | 40", True), ("plumber | 40", False)])
-def test_a_file_that_is_meant_is_read_first_unless_a_passage_of_it_is_there(
+def test_a_long_file_that_is_meant_is_read_first_unless_a_passage_of_it_is_there(
     tmp_path: Path, rows: str, read_first: bool
 ) -> None:
-    files = {"workspace/bills.md": f"| who | euros |\n|---|---|\n| {rows} |\n"}
+    more = "All of these were settled.\n" * 80
+    files = {"workspace/bills.md": f"{more}\n| who | euros |\n|---|---|\n| {rows} |\n"}
     it = talk(home_with(tmp_path / "home", files), recall="auto", protocol="json")
     it.say("What does the plumber want in the bills?", answer("40 euros."))
     it.app.close()
@@ -114,6 +115,29 @@ def test_a_file_that_is_meant_is_read_first_unless_a_passage_of_it_is_there(
     assert (len(steps) == 1) is read_first
     recorded = it.session.messages[0].record.cues or {}
     assert ("meant" in recorded) is read_first
+
+
+@pytest.mark.parametrize(("length", "is_whole"), [(10, True), (400, False)])
+def test_a_short_file_that_is_meant_goes_along_whole(
+    tmp_path: Path, length: int, is_whole: bool
+) -> None:
+    text = f"# Bills\n\n- plumber 40 €\n- rust 25 €\n\n{'tax ' * length}\n"
+    it = talk(home_with(tmp_path / "home", {"workspace/bills.md": text}), recall="auto")
+    [first, *_] = retrieved(it.say("What does the plumber want in the bills?", answer("40 €.")))
+    sent = it.requests[0].messages[-1].content
+    it.app.close()
+    assert first["path"] == "workspace/bills.md"
+    assert ("workspace/bills.md:1-6: # Bills" in sent) is is_whole
+    assert "[added up: whole list: 65 € (mean 32.5)]" in sent
+
+
+@pytest.mark.parametrize("data", [b"%PDF-1.7 \xff\xfe", b"\0\1", b" \n"])
+def test_a_file_that_is_meant_and_no_text_does_not_go_along(tmp_path: Path, data: bytes) -> None:
+    it = talk(home_with(tmp_path / "home", {"workspace/bills.md": ""}), recall="auto")
+    (it.root / "workspace" / "bills.md").write_bytes(data)
+    happened = it.say("What does the plumber want in the bills?", answer("40 euros."))
+    it.app.close()
+    assert "workspace/bills.md" not in [each["path"] for each in retrieved(happened)]
 
 
 def test_a_prompt_that_nothing_is_about_gets_no_passage(noted: Talk) -> None:
