@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 from openclaw.frozen import frozen
@@ -59,13 +61,17 @@ def read_errands(request: str) -> Errands:
     return Errands(urls, command, tuple(name for name, asked in tools.items() if asked))
 
 
-def command_for(clause: str, path: str) -> str:
-    """Return what runs a program of the home, where all that a clause wants is to run it: not for
-    "run sums.py --all" or "run ruff on sums.py", nor for a file that is no program or has tests."""
-    name = Path(path)
-    runner = "" if name.stem.startswith("test") else RUNNERS.get(name.suffix.lower(), "")
-    only_run = rf"{RUN}\W+(?:[\w.-]+/)*{re.escape(name.name)}\W*(?:aus\W*)?$"
-    return f"{runner} {shlex.quote(path)}" if runner and re.search(only_run, clause, re.I) else ""
+def find_command(clauses: Sequence[str], paths: Sequence[str]) -> tuple[str, bool]:
+    """Return what runs the first of these programs of the home that a clause says to run, and
+    whether arguments may follow, as in "run sums.py on march.csv"; "" for "run ruff on sums.py",
+    and for a file that is no program or has tests."""
+    for clause, path in product(clauses, paths):
+        name = Path(path)
+        runner = "" if name.stem.startswith("test") else RUNNERS.get(name.suffix.lower(), "")
+        run = rf"{RUN}\W+(?:[\w.-]+/)*{re.escape(name.name)}(?![\w/])\W*(?:aus\W*)?(?P<rest>.*)"
+        if runner and (found := re.search(run, clause, re.I | re.S)):
+            return f"{runner} {shlex.quote(path)}", bool(found["rest"]) or len(paths) > 1
+    return "", False
 
 
 OPERATORS = {

@@ -17,7 +17,7 @@ from typing import Any
 
 from openclaw.frozen import frozen
 from openclaw.nlp.classifier import LANGUAGES, Labels, language_of, read_message
-from openclaw.nlp.errands import FIGURE, Errands, command_for, find_expression, read_errands
+from openclaw.nlp.errands import FIGURE, Errands, find_command, find_expression, read_errands
 from openclaw.nlp.relevance import (
     LONGEST_ABOUT,
     Blurb,
@@ -43,7 +43,11 @@ REMEMBER = re.compile(
     re.I,
 )
 SAYS_THAT = re.compile(r"\b(?:that|dass|que|che)\b", re.I)
-SOME_LIST = re.compile(r"\b(?:my|the|our) (?P<name>[\w-]+(?: [\w-]+)?) list\b", re.I)
+SOME_LIST = re.compile(
+    r"\b(?:(?:my|the|our) (?P<name>[\w-]+(?: [\w-]+)?) list|"
+    r"list[ae] d\w{0,4}(?: l[ao]s?)?['\u2019 ]+(?P<of>[^\W\d_]{3,}))\b",
+    re.I,
+)
 JOINED_LIST = re.compile(r"\b(?P<name>[^\W\d_]{3,}?)s?(?:liste|lijst(?:je)?)\b", re.I)
 """The name of a list and the word for one as one word: "Einkaufsliste", "boodschappenlijst"."""
 NOT_A_LIST_NAME = re.compile(r"to-?do|task|whole|same|new|current|own|aufgaben|taken", re.I)
@@ -138,10 +142,12 @@ class Cues:
     todos        it is about to-dos
     done         it says that a to-do is done
     whole        open to-dos of which it has all content words
+    near         open to-dos of which it has two content words, with those of which it has half
     unclear      it may want a to-do ticked, changed or removed, and none has its words
     changes      what may be done to its to-dos: actions of the tool `todo`
     runs         it may want a program run
     command      what runs the program of the home that it names
+    arguments    the command may have arguments, which it names too
     takes_out    it wants a line of a file taken out
     adds         it wants something on a list, and no other change of a list
     fact         what it says to remember, in its own words
@@ -172,10 +178,12 @@ class Cues:
     todos: bool = False
     done: bool = False
     whole: tuple[str, ...] = ()
+    near: tuple[str, ...] = ()
     unclear: bool = False
     changes: tuple[str, ...] = ("add", "done", "undone", "change", "remove", "remove_list")
     runs: bool = True
     command: str = ""
+    arguments: bool = False
     takes_out: bool = False
     adds: bool = False
     fact: str = ""
@@ -214,10 +222,10 @@ def read_cues(
     lists, `todos` the texts of the open to-dos and `others` those of the done ones, `earlier` what
     was said before."""
     lines, named, missing, similar = _find_files(request, files)
-    meant = [] if named or missing else _find_by_topic(request, files)
-    lines += [f"File that may fit: {path}" for path in meant]
     read, language = read_message(request), language_of(request)
     asks = only_asks(request)
+    meant = [] if named or (missing and asks) else _find_by_topic(request, files)
+    lines += [f"File that may fit: {path}" for path in meant]
     orders = read.has("orders") and not asks
     outright = orders or not (asks or QUESTION_MARK.search(request))
     said = {word.lower() for word in re.findall(r"[\w-]+", request)}
@@ -229,12 +237,17 @@ def read_cues(
     about_lists = bool(said & LIST_WORDS or joined) and not named
     matching = [] if named else _matching_todos(request, todos)
     words = set(content_words(request))
+    near = [text for text in todos if len(words.intersection(content_words(text))) > 1]
+    near = [] if named or not near else [*dict.fromkeys((*near, *matching))]
     whole = [text for text in matching if words.issuperset(content_words(text))]
     is_there = bool(whole)
     likeliest = max(read.probabilities[label] for label in TO_CHANGE)
     done = bool(matching and outright and not read.lacks("todo_done"))
     if not asked_lists and outright:
         asked_lists = joined or _find_new_list(request)
+    pages = {Path(path).stem.lower() for path in meant}  # "add it to my reading list": reading.md
+    in_page = bool(asked_lists) and all(n.lower() in pages and n not in lists for n in asked_lists)
+    asked_lists = [] if in_page else asked_lists
     new_list = any(word.endswith(LIST_ENDS) for word in said) or language in ("", "zh", "ja")
     about_todos = done or (about_lists and bool(asked_lists or said & TODO_WORDS))
     # "make a note called a.md" is about a file, "remember that it is in a.md" is not.
@@ -244,20 +257,22 @@ def read_cues(
     fact = fact or note
     builder = [] if about_todos or fact else rank_blurbs(request, skills)
     wanted = read_errands(request)
-    runs_file = len(named) == 1 and read.has("program") and not (wanted.command or wanted.urls)
-    runs_file = runs_file and wanted.tools in ((), ("run_shell",))
-    clauses = BETWEEN.split(request) if runs_file else []
+    no_other = not (wanted.command or wanted.urls) and wanted.tools in ((), ("run_shell",))
+    clauses = BETWEEN.split(request) if named and no_other else []
+    command, has_arguments = find_command(clauses, named)
     if named or wanted.tools:  # needs no skill, unless the request names one
         builder = [each for each in builder if each.name in said]
     skill = next((each.name for each in builder if is_clear_match(request, each)), "")
     # "take out the old garage": a memory, where no to-do has such words
     perhaps = read.has("todo_remove") and read.probabilities["forget"] >= HARDLY and not matching
     about_page = meant and not matching and (asks or read.best(*TODO_LABELS) != "todo_add")
-    if not (builder or fact or named or perhaps or about_page) and read.has(*TODO_LABELS):
+    if not (builder or fact or named or perhaps or about_page or in_page) and read.has(
+        *TODO_LABELS
+    ):
         about_todos = True
     lines += [f"{name} is a to-do list." for name in asked_lists if about_lists and name in lists]
-    lines += [f"Still to do: {text}" for text in matching[:3]]
-    likely_acts = _todo_actions(read, language, is_there=is_there)
+    lines += [f"Still to do: {text}" for text in (near or matching)[:3]]
+    likely_acts = () if in_page else _todo_actions(read, language, is_there=is_there)
     found = matching or named or asked_lists
     if not found and _names_no_todo(request, read, todos, others, earlier):
         likely_acts = ("add",) if "add" in likely_acts and not read.lacks("todo_add") else ()
@@ -266,14 +281,14 @@ def read_cues(
     offered = builder[0] if builder and not skill else None
     lines += [f"Skill that may fit: {offered.line(LONGEST_ABOUT)}"] if offered else []
     if not (named or about_todos or fact):
-        near = [
+        fitting = [
             each
             for each in nearest_unlisted(request, skills)
             if each.name != skill and each != offered
         ]
-        lines += [f"Skill that may fit: {each.line(LONGEST_ABOUT)}" for each in near]
+        lines += [f"Skill that may fit: {each.line(LONGEST_ABOUT)}" for each in fitting]
     on_page = meant and read.probabilities["file"] >= MAY_ORDER
-    surer = named or missing or skill or fact or wanted.tools or on_page
+    surer = named or missing or skill or fact or wanted.tools or on_page or in_page
     likely = _find_likely(read) if outright and not surer else ""
     likely = "" if is_there and likely == "todo_add" else likely
     lines += [f"Tool that may fit: {LIKELY_TOOLS[likely]}"] if likely and not about_todos else []
@@ -295,9 +310,11 @@ def read_cues(
         todos=about_todos,
         done=done,
         whole=_find_whole(request, read, whole),
-        unclear=not (matching or named) and likeliest >= MAY_CHANGE,
+        near=tuple(near),
+        unclear=not (near or matching or named) and likeliest >= MAY_CHANGE,
         changes=likely_acts,
-        command=next(filter(None, (command_for(each, named[0]) for each in clauses)), ""),
+        command=command,
+        arguments=has_arguments,
         runs=not likely or read.probabilities["program"] >= HARDLY,
         takes_out=bool(named) and read.has("todo_remove"),
         adds=about_todos
@@ -442,9 +459,11 @@ def _find_files(
 
 def _find_by_topic(request: str, files: Sequence[str]) -> list[str]:
     """Return the paths of the files whose name says a topic of the request: "invoices.csv" for
-    "which invoices are unpaid". None where many do."""
-    names = [path for path in files if path.startswith("workspace/")]
-    said = _with_half_of_words(request, {path: Path(path).stem for path in names})
+    "which invoices are unpaid", else those whose folder does. None where many do."""
+    names = [Path(path) for path in files if path.startswith("workspace/")]
+    named = {path.as_posix(): path.stem for path in names}
+    inside = {path.as_posix(): path.parent.name for path in names if len(path.parts) > 2}
+    said = _with_half_of_words(request, named) or _with_half_of_words(request, inside)
     return said if len(said) <= MAX_BY_TOPIC else []
 
 
@@ -493,7 +512,7 @@ def _names_no_todo(
     if words.intersection(content_words(f"{request}\n{earlier}")):
         return False
     for said in content_words(request)[:40]:  # each is compared in spelling
-        near = [word for word in words if word[0] == said[0]]
+        near = [w for w in words if w[0] == said[0] and abs(len(w) - len(said)) < 2]
         if difflib.get_close_matches(said, near, 1, NEAR_SPELLING):
             return False
     return language_of(request) == language_of("\n".join(todos)) != ""
@@ -533,7 +552,7 @@ def _find_likely(read: Labels) -> str:
 def _find_new_list(request: str) -> list[str]:
     """Return the name of a to-do list that may not exist yet ("on my Home list"), or nothing."""
     found = SOME_LIST.search(request)
-    name = found.group("name") if found else ""
+    name = found["name"] or found["of"] if found else ""
     return [] if not name or NOT_A_LIST_NAME.search(name) else [name[:1].upper() + name[1:]]
 
 

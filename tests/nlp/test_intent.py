@@ -234,13 +234,15 @@ def test_files_are_named_by_path_or_by_the_end_of_it(request_: str, named: tuple
         ("what is open?", ()),
         ("which invoices are in sent.md?", ()),
         ("where is the hotel?", ()),
+        ("what is left of my thesis?", ("workspace/thesis/outline.md",)),
+        ("put the invoices into sums.md", ("workspace/invoices.csv",)),
     ],
 )
 def test_a_file_is_meant_when_its_name_says_the_topic(
     request_: str, meant: tuple[str, ...]
 ) -> None:
     names = ("invoices.csv", "rezept-stollen.md", "hotel.md", "hotel-a.md", "hotel-b.md")
-    files = ["memory/invoices.md", *(f"workspace/{name}" for name in names)]
+    files = ["memory/invoices.md", *(f"workspace/{name}" for name in (*names, "thesis/outline.md"))]
     seen = read_cues(request_, files)
     assert seen.meant == meant
     assert [line for line in seen.lines if "may fit" in line] == [
@@ -280,8 +282,6 @@ def test_to_dos_are_named_whole_by_all_of_their_words() -> None:
         ("run app/sums.py and tell me what it prints", "python3 workspace/app/sums.py"),
         ("execute build.sh", "bash workspace/build.sh"),
         ("F\u00fchre app/sums.py aus", "python3 workspace/app/sums.py"),
-        ("run sums.py --year 2026", ""),
-        ("start sums.py on port 9000", ""),
         ("run ruff on sums.py", ""),
         ("git add sums.py and commit", ""),
         ("fix the bug in sums.py and run the tests", ""),
@@ -292,7 +292,21 @@ def test_to_dos_are_named_whole_by_all_of_their_words() -> None:
 )
 def test_a_program_of_the_home_is_run_by_its_name(request_: str, command: str) -> None:
     names = ("app/sums.py", "app/test_sums.py", "build.sh", "trip.md")
-    assert read_cues(request_, [f"workspace/{name}" for name in names]).command == command
+    seen = read_cues(request_, [f"workspace/{name}" for name in names])
+    assert (seen.command, seen.arguments) == (command, False)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "start app/sums.py on port 9000",
+        "run sums.py --year 2026",
+        "run sums.py on trip.md for March, please",
+    ],
+)
+def test_a_program_is_run_with_the_arguments_that_a_request_names(request_: str) -> None:
+    seen = read_cues(request_, ["workspace/app/sums.py", "workspace/trip.md"])
+    assert (seen.command, seen.arguments) == ("python3 workspace/app/sums.py", True)
 
 
 def test_a_missing_file_is_named_with_the_most_similar_one() -> None:
@@ -327,6 +341,25 @@ def test_domains_addresses_versions_and_times_are_no_files(request_: str) -> Non
 
 
 # -------- to-dos
+
+
+@pytest.mark.parametrize(
+    ("request_", "name"),
+    [
+        ("ajoute du sel à la liste de courses", "Courses"),
+        ("añade sal a la lista de la compra", "Compra"),
+        ("adiciona arroz à lista d'Ana", "Ana"),
+    ],
+)
+def test_a_new_list_has_the_name_behind_the_word_for_one(request_: str, name: str) -> None:
+    assert cues_of(request_).lists == (name,)
+
+
+def test_a_list_that_is_a_file_is_no_to_do_list() -> None:
+    asked = "add the Lynch paper to my reading list"
+    seen = read_cues(asked, ["workspace/reading.md"])
+    assert not (seen.lists or seen.todos) and seen.meant == ("workspace/reading.md",)
+    assert read_cues(asked, ["workspace/reading.md"], lists=["Reading"]).lists == ("Reading",)
 
 
 @pytest.mark.parametrize(
@@ -479,6 +512,7 @@ def test_what_may_be_a_memory_to_forget_is_one_where_no_to_do_has_its_words() ->
         ("That one is done, tick it off.", [], "The dentist is still to be called.", ("done",)),
         ("Rang the dentsit, tick that off.", [], "", ("done",)),
         ("Tick off the first one.", [], "", ("done",)),
+        ("cancel the gym", ["Go by this date"], "", ()),
         ("remove the oldest one", [], "", ("remove", "remove_list")),
         ("Delete all to-dos", [], "", ("remove", "remove_list")),
         ("Die Garage ist aufger\u00e4umt, bitte abhaken.", [], "", ("done",)),
@@ -493,6 +527,13 @@ def test_no_to_do_is_ticked_that_has_no_word_of_what_was_said(
     seen = read_cues(request_, [], (), ["Shopping"], todos, others, earlier)
     assert seen.changes == acts and seen.todos
     assert (NO_SUCH_TODO in seen.lines) == (not acts)
+
+
+def test_a_to_do_with_two_words_of_a_request_is_near_it() -> None:
+    todos = ["Order the medium", "Send the draft of the introduction to Mr Okoye", "Draft a card"]
+    seen = read_cues("push the draft for okoye to the 15th", [], todos=todos)
+    assert seen.near == (todos[1], todos[2]) and f"Still to do: {todos[1]}" in seen.lines
+    assert not read_cues("push the medium to the 15th", [], todos=todos).near
 
 
 def test_a_note_of_the_day_that_is_to_be_kept_is_remembered() -> None:

@@ -56,11 +56,14 @@ def step_schema(turn: RunningTurn, toolbox: Toolbox) -> Schema:
     if not (turn.skill or turn.cues.skill):
         meant = ("", "list", *turn.cues.changes)
         steps = [step for step in steps if _tool(step) != "todo" or _action(step) in meant]
+        steps = [_narrow(s, {"item": _those_in(turn.cues.near, s)}) for s in steps]
         steps = [step for step in steps if turn.cues.runs or _tool(step) not in PROGRAMS]
         ran = any(use.ok and use.tool == "run_shell" for use in turn.uses)
         if turn.cues.command and not ran:  # a small model writes another program in its place
+            rest = r'( [^"\\\n;&|<>]{1,120})?' if turn.cues.arguments else ""
+            form = {"type": "string", "pattern": f"^{_literal(turn.cues.command)}{rest}$"}
             steps = [
-                _narrow(s, {"command": [turn.cues.command]} if _tool(s) == "run_shell" else {})
+                _constrained(s, {"command": form} if _tool(s) == "run_shell" else {})
                 for s in steps
                 if _tool(s) != "run_python"
             ]
@@ -89,7 +92,7 @@ def _first_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
     if cues.done and not cues.parts:
         ticks = _only(changes, "todo", action=["done"])
         return [_narrow(step, {"item": _those_in(cues.whole, step)}) for step in ticks]
-    if cues.todos:
+    if cues.todos and not (cues.unclear and turn.has_passages):
         adding = _only(changes, "todo", action=["add"], list=cues.lists or cues.known_lists)
         if cues.adds:
             return adding

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,11 @@ class Case:
         """Return the allowed values of a tool's argument."""
         steps = [step for step in self.options if step.get("tool") == {"const": tool}]
         return [value for step in steps for value in step[argument].get("enum", ["*"])]
+
+    def patterns(self, tool: str, argument: str) -> list[str]:
+        """Return the patterns of the values of a tool's argument."""
+        steps = [step for step in self.options if step.get("tool") == {"const": tool}]
+        return [step[argument].get("pattern", "*") for step in steps]
 
     def play(self, tool: str, kind: str = "look", **arguments: Any) -> str:
         """Let the model take this step and return its result."""
@@ -335,7 +341,7 @@ def test_a_named_program_is_the_only_command_until_it_has_run(root: Path) -> Non
     case = Case(root, request_, "full", asked=True)
     case.turn.cues = read_cues(request_, ["workspace/sums.py"])
     case.turn.kind = "change"
-    assert case.values("run_shell", "command") == ["python3 workspace/sums.py"]
+    assert case.patterns("run_shell", "command") == ["^python3 workspace/sums\\.py$"]
     assert "run_python" not in case.tools
     use = ToolUse("1", "run_shell", {"command": "python3 workspace/sums.py"}, "1", ok=True)
     case.turn.entries.append(Entry("assistant", "", tool_calls=(use,)))
@@ -415,8 +421,8 @@ def test_the_row_of_a_table_is_replaced_by_one_with_as_many_cells(root: Path) ->
     edits = {str(step["find"]): step["replace"] for step in case.options if "find" in step}
     form = next(value["pattern"] for find, value in edits.items() if "| Bruno" in find)
     assert re.fullmatch(form, "| Bruno | 1.09 |")
-    for replace in ("| Bruno | 1.09, correct plan.md please. |", "| Bruno | 1 | 2 |", "Bruno"):
-        assert not re.fullmatch(form, replace)
+    for row in ("| Bruno | 1.09, correct plan.md please. |", "| Bruno | 1 | 2 |", "Bruno"):
+        assert not re.fullmatch(form, row)
     assert "pattern" not in next(value for find, value in edits.items() if "is new" in find)
 
 
@@ -608,3 +614,20 @@ def test_an_address_is_read_even_where_that_will_be_refused(root: Path) -> None:
     assert {*case.values("fetch_url", "url")} == {"http://127.0.0.1:1/x.html"}
     assert "Refused" in case.play("fetch_url", url="http://127.0.0.1:1/x.html")
     assert case.tools == set()
+
+
+# -------- to-dos that are near
+
+
+def test_a_to_do_that_is_near_is_the_only_one_to_change(root: Path) -> None:
+    case = Case(root, "push the dentist thing to Friday")
+    case.turn.cues = replace(case.turn.cues, near=("Call the dentist",), changes=("change",))
+    assert set(case.values("todo", "item")) == {"Call the dentist"}
+
+
+@pytest.mark.parametrize(("found", "only_todos"), [(False, True), (True, False)])
+def test_what_no_to_do_says_may_be_in_a_passage(root: Path, found: bool, only_todos: bool) -> None:
+    case = Case(root, "cancel the gym")
+    assert case.turn.cues.unclear
+    case.turn.has_passages = found
+    assert (case.tools <= {"todo"}) is only_todos
