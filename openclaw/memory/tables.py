@@ -162,7 +162,7 @@ def _read_amounts(
     return [float(each) for each in plain], max(len(each.partition(".")[2]) for each in plain)
 
 
-_CELL = re.compile(r"(?<!\\)\|")
+CELL_END = re.compile(r"(?<!\\)\|")
 
 
 def table_rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str], list[str]]]:
@@ -185,7 +185,7 @@ def table_rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str], list[str]
 
 def _cells(row: str) -> list[str]:
     inner = row.removeprefix("|").removesuffix("|")
-    return [cell.strip().replace("\\|", "|") for cell in _CELL.split(inner)]
+    return [cell.strip().replace("\\|", "|") for cell in CELL_END.split(inner)]
 
 
 def is_table_rule(line: str) -> bool:

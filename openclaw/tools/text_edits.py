@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 
-from openclaw.memory.tables import table_rows
+from openclaw.memory.tables import CELL_END, table_rows
 from openclaw.storage.merge import count_same
 from openclaw.types import ToolProblem
 
@@ -15,6 +15,7 @@ _LIST_MARK = re.compile(r"\s*(?:(?:[-*+]|\d+[.)])(?:\s+\[[ xX]\])?\s*)?")
 _COMMENTS = re.compile(r"\s*(?:<!--(?:(?!-->).)*-->\s*)*")
 _AS_NEAR = 2 / 3
 """Lines that have less in common with a text than this share of what the nearest has are not it."""
+WRITE_FOR_IT = "Write for it: "
 _MAX_SHOWN = 3
 _LONGEST_SHOWN = 160
 
@@ -44,9 +45,9 @@ def replace_passage(
             start, end = matches[0].span()
             if replace and not everywhere and _is_name_of_value(text, start, end, replace):
                 raise _misplaced_problem(text, start, "find is only the name of a value.")
-            if column := _other_column(text, start, find.strip(), replace.strip()):
-                reason = f"{replace.strip()} belongs into the column {column}."
-                raise _misplaced_problem(text, start, reason)
+            if other := _other_column(text, start, find.strip(), replace.strip()):
+                reason = f"{replace.strip()} belongs into the column {other[0]}."
+                raise _misplaced_problem(text, start, reason, f"{WRITE_FOR_IT}{other[1]}")
             if not strict:
                 replace = replace.strip("\n").strip(" \t")
             newline = re.search(NEWLINE, text)
@@ -155,26 +156,31 @@ def _is_name_of_value(text: str, start: int, end: int, replace: str) -> bool:
     return bool(begins and has_value and is_word) and not re.search("[:=]", replace)
 
 
-def _other_column(text: str, start: int, find: str, replace: str) -> str:
+def _other_column(text: str, start: int, find: str, replace: str) -> tuple[str, str] | None:
     """Return the heading of another column of the table, where the name of a row is to become what
-    stands in that column alone; "" for none. Other cells may have equal values: 5 pieces, 5 euros.
-    """
-    rows = [*table_rows(re.split(NEWLINE, text))]
+    stands in that column alone, and the row with it there; None for none. Other cells may have
+    equal values: 5 pieces, 5 euros."""
+    lines = re.split(NEWLINE, text)
+    rows = [*table_rows(lines)]
     number = _line_of(text, start) - 1
     here = next(((heads, cells) for at, heads, cells in rows if at == number), ([], []))
     if find not in here[1][:1]:
-        return ""
+        return None
     table = [cells for _, heads, cells in rows if heads is here[0]]
     places = {at for cells in table for at, cell in enumerate(cells) if cell == replace}
-    return here[0][min(places)] if places and 0 not in places else ""
+    if not places or 0 in places:
+        return None
+    cells = CELL_END.split(lines[number])
+    cells[min(places) + 1] = f" {replace} "
+    return here[0][min(places)], "|".join(cells)
 
 
-def _misplaced_problem(text: str, start: int, reason: str) -> ToolProblem:
+def _misplaced_problem(
+    text: str, start: int, reason: str, end: str = "Copy one exactly."
+) -> ToolProblem:
     number = _line_of(text, start)
     line = re.split(NEWLINE, text)[number - 1]
-    return ToolProblem(
-        f"{reason} The nearest lines:\n{number}: {_shorten(line)}\nCopy one exactly."
-    )
+    return ToolProblem(f"{reason} The nearest lines:\n{number}: {_shorten(line)}\n{end}")
 
 
 def _ambiguous_problem(text: str, starts: list[int]) -> ToolProblem:

@@ -16,6 +16,7 @@ from openclaw.nlp.intent import FILE
 from openclaw.nlp.invented import BLANK
 from openclaw.nlp.words import content_words
 from openclaw.receipt import TODO_FILE
+from openclaw.tools.text_edits import WRITE_FOR_IT
 from openclaw.tools.tool import closed_object
 from openclaw.tools.toolbox import COPIED, NOT_SAID, Toolbox
 from openclaw.types import CHANGING, Effect
@@ -27,6 +28,7 @@ WRITING = frozenset({"write_file", "append_file", "edit_file"})
 PROGRAMS = frozenset({"run_shell", "run_python"})
 READERS = frozenset({"read_file", "fetch_url"})
 NEAREST = re.compile(r"^\d+: (.+)$", re.MULTILINE)
+RIGHT_ROW = re.compile(rf"^{WRITE_FOR_IT}(.+)$", re.MULTILINE)
 OFFERED = re.compile(
     r"^There is no file .* Files: (?!none\.)(.+(?<!, \.\.\.))\. list_files shows all\.$"
 )
@@ -207,6 +209,8 @@ def _next_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
         return [_answer(kind), *_only(calls, "todo"), *appends, *_only(calls, "remember")]
     if last.tool == "edit_file" and (lines := NEAREST.findall(last.output)):
         # The text to find was not in the file: it can only be one of the lines shown.
+        if row := RIGHT_ROW.search(last.output):
+            return [_answer(kind), *_only(calls, "edit_file", find=lines, replace=[row[1]])]
         rows = [line for line in lines if line.startswith("|") and line.endswith("|")]
         others = [line for line in lines if line not in rows]
         edits = [

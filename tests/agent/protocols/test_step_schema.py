@@ -631,3 +631,12 @@ def test_what_no_to_do_says_may_be_in_a_passage(root: Path, found: bool, only_to
     assert case.turn.cues.unclear
     case.turn.has_passages = found
     assert (case.tools <= {"todo"}) is only_todos
+
+
+def test_what_belongs_into_another_column_may_only_be_written_there(root: Path) -> None:
+    case = Case(root, "Felix takes over the carols in plan.md")
+    text = "| event | host |\n|---|---|\n| Slam | Felix |\n| Carols | Nadia |\n"
+    (root / "notes" / "plan.md").write_text(text, "utf-8")
+    case.play("edit_file", "change", path="notes/plan.md", find="Carols", replace="Felix")
+    assert case.values("edit_file", "replace") == ["| Carols | Felix |"]
+    assert case.values("edit_file", "find") == ["| Carols | Nadia |"]
