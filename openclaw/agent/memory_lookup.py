@@ -20,7 +20,9 @@ from openclaw.tools.paths import current_text
 from openclaw.types import PromptKind
 
 MAX_WHOLE = 1_500
-"""Characters of a file that goes along whole when its name says what a prompt is about."""
+"""Characters of a file that goes along whole when its name says what a prompt is about, or when
+a row of its table does: of a .csv a search finds the headings without rows, and rows without them.
+"""
 
 
 def needs_recall(
@@ -113,7 +115,8 @@ def find_passages(
     yield from map(events.Trouble, recall.take_notices())
     most = min(MAX_WHOLE, page_chars(builder.card.window) // 2)
     meant = cues.meant if cues.asks or cues.orders else ()
-    shown = _with_whole_files(open_home.home, found, meant, most)
+    tables = [passage["path"] for passage in found if passage["path"].endswith(".csv")]
+    shown = _with_whole_files(open_home.home, found, (*meant, *tables), most)
     masked = [{**passage, "text": open_home.masker.mask(passage["text"])} for passage in shown]
     if masked:
         yield events.Retrieval(tuple(masked))

@@ -519,5 +519,6 @@ def _sums_beside(open_home: OpenHome, passage: Mapping[str, Any], request: str) 
     if any(map(str.isdigit, passage["text"])):
         with suppress(OSError):
             text = current_text(open_home.home, passage["path"])
-    sums = show_sums(text or "", passage["start_line"], passage["end_line"], request)
+    today = open_home.now().date()
+    sums = show_sums(text or "", passage["start_line"], passage["end_line"], request, today)
     return open_home.masker.mask(sums)

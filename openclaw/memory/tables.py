@@ -6,9 +6,10 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
 from itertools import chain, groupby, islice, pairwise
 
-from openclaw.nlp.dates import MONTH
+from openclaw.nlp.dates import MONTH, find_named_day, has_date, parse_day
 from openclaw.nlp.words import content_words
 
 _TABLE_RULE = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?$")
@@ -17,6 +18,8 @@ _POINT = re.compile(r"-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?")
 _COMMA = re.compile(r"-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?")
 YEARS = range(1900, 2100)
 MAX_SUMS = 12
+MAX_COMPARED = 20
+LONGEST_DAY = 20
 _OURS = frozenset(("rows", "where", "is", "with"))
 _PARTS = re.compile(r"[^\W\d_]+|\d+")
 ADDED_UP = "[added up: "
@@ -73,11 +76,39 @@ def _find_sums(text: str, first: int, last: int, request: str) -> Iterator[str]:
                 yield f"{name} with {word}: {_show_sum(own, places, unit)}"
 
 
-def show_sums(text: str, first: int, last: int, request: str) -> str:
-    """A line below these lines of a text for a model, which adds badly: what the whole tables add
-    up to that they are of, and their rows with a word of the request; "" for nothing to add."""
+def compare_days(text: str, first: int, last: int, request: str, today: date) -> list[str]:
+    """The rows, by their first cells, of the tables as in `table_sums` whose days are before and
+    after the one that the request names, else before today: "COLUMN before DAY: ROW, ROW". A
+    column of days counts when it has some on both sides, and without years only beside a day."""
+    said = find_named_day(request)
+    named = parse_day(said, today) if said else None
+    told = []
+    for begin, end, heads, rows in _tables(text):
+        if begin > last or end < first or len(rows) > MAX_COMPARED:
+            continue
+        for at, head in enumerate(heads):
+            cells = [row[at] if at < len(row) else "" for row in rows]
+            if not all(len(each) < LONGEST_DAY and has_date(each) for each in cells):
+                continue
+            days = [parse_day(each, today) for each in cells]
+            known = named or all(re.search(r"\d{4}", each) for each in cells)
+            mark = named or today
+            before = [row[0] for row, day in zip(rows, days, strict=True) if day and day < mark]
+            after = [row[0] for row, day in zip(rows, days, strict=True) if day and day > mark]
+            if known and all(days) and before and after:
+                told.append(f"{head} before {mark}: {', '.join(before)}")
+                told += [f"{head} after {mark}: {', '.join(after)}"] if named else []
+    return told
+
+
+def show_sums(text: str, first: int, last: int, request: str, today: date) -> str:
+    """Lines below these lines of a text for a model, which adds and compares badly: what the whole
+    tables add up to that they are of, their rows with a word of the request, and those before a
+    day; "" for nothing of that."""
     found = table_sums(text, first, last, request)
-    return f"\n{ADDED_UP}{', '.join(found)}]" if found else ""
+    days = compare_days(text, first, last, request, today)
+    added = f"\n{ADDED_UP}{', '.join(found)}]" if found else ""
+    return added + (f"\n[{'; '.join(days)}]" if days else "")
 
 
 def _tables(text: str) -> Iterator[tuple[int, int, list[str], list[list[str]]]]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import field
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -174,7 +175,7 @@ class FileTools:
         self.turn_changes.shown[1] = Shown(name, start, end)
         shown = _format_page(name, page, start, len(lines), "\ufffd" in text, self.masker.mask)
         request = self.turn_changes.request
-        sums = show_sums("\n".join(lines), start, end, request)
+        sums = show_sums("\n".join(lines), start, end, request, date.today())
         return shown + sums + _show_count(request, lines)
 
     def search_files(self, text: str, folder: str = "") -> str:

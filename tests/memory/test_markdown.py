@@ -22,7 +22,7 @@ from openclaw.errors import OpenclawError
 from openclaw.memory.entries import Meta, entries_of
 from openclaw.memory.markdown import change_file, read_markdown
 from openclaw.memory.notes import Notes
-from openclaw.memory.tables import show_sums, table_sums
+from openclaw.memory.tables import compare_days, show_sums, table_sums
 from openclaw.memory.task_lines import read_task_page
 from openclaw.memory.todos import TodoFile
 from openclaw.types import ToolProblem
@@ -389,6 +389,9 @@ def test_two_processes_lose_nothing_of_each_other(tmp_path: Path) -> None:
     assert len(notes.list(everything=True)) == len(notes.candidates()) == 36
 
 
+TODAY = date(2026, 11, 27)
+
+
 def sums_of(text: str, first: int, last: int, request: str = "") -> list[str]:
     """The sums of a text without their means."""
     return [each.partition(" (")[0] for each in table_sums(text, first, last, request)]
@@ -418,8 +421,12 @@ def sums_of(text: str, first: int, last: int, request: str = "") -> list[str]:
 def test_the_columns_of_a_table_are_added_up(rows: str, sums: list[str]) -> None:
     text = f"# Budget\n\n| what | cost |\n|---|---:|\n{rows}\n\nPaid by 3 | 4 people.\n"
     assert sums_of(text, 1, 99) == sums
-    assert (sums[0] in show_sums(text, 5, 5, "")) if sums else show_sums(text, 5, 5, "") == ""
-    assert show_sums(text, 1, 2, "") == show_sums(text, 99, 99, "") == ""
+    assert (
+        (sums[0] in show_sums(text, 5, 5, "", TODAY))
+        if sums
+        else show_sums(text, 5, 5, "", TODAY) == ""
+    )
+    assert show_sums(text, 1, 2, "", TODAY) == show_sums(text, 99, 99, "", TODAY) == ""
 
 
 @pytest.mark.parametrize(
@@ -509,6 +516,33 @@ def test_what_has_most_words_of_the_request_comes_first() -> None:
     ]
 
 
+LOANS = "title,due\nBabel,2026-11-20\nEmma,2026-12-09\nDune,2026-11-12\n"
+EVENTS = "| what | day |\n|---|---|\n| Story | 2 Dec |\n| Slam | 10 Dec |\n| Carols | 18 Dec |\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "request_", "told"),
+    [
+        (LOANS, "which loans are overdue?", ["due before 2026-11-27: Babel, Dune"]),
+        (
+            EVENTS,
+            "which events are after the 10th?",
+            ["day before 2026-12-10: Story", "day after 2026-12-10: Carols"],
+        ),
+        (EVENTS, "who hosts the slam?", []),
+        (EVENTS, "which events are after the 24th?", []),
+        (LOANS.replace("2026-12-09", "soon"), "which loans are overdue?", []),
+        (LOANS.replace("2026-12-09", "2026-02-30"), "which loans are overdue?", []),
+        (LOANS + "x,2026-11-20\n" * 20, "which loans are overdue?", []),
+    ],
+)
+def test_the_days_of_a_table_are_compared(text: str, request_: str, told: list[str]) -> None:
+    assert compare_days(text, 2, 2, request_, TODAY) == told
+    assert compare_days(text, 40, 40, request_, TODAY) == []
+    shown = show_sums(text, 2, 2, request_, TODAY)
+    assert shown == (f"\n[{'; '.join(told)}]" if told else "")
+
+
 def test_rows_with_a_word_of_the_request_are_counted() -> None:
     text = "| who | voice |\n|---|---|\n| Ann | alto |\n| Bo | bass |\n| Cy | alto |\n"
     assert table_sums(text, 3, 3, "how many altos and tenors are there?") == ["rows with alto: 2"]
@@ -517,5 +551,5 @@ def test_rows_with_a_word_of_the_request_are_counted() -> None:
 
 def test_a_tables_lines_are_counted_as_a_file_is_read() -> None:
     text = "a\u2028b\x0cc\n\n| cost |\n|---|\n| 1 |\n| 3 |\n"
-    assert show_sums(text, 3, 6, "") == "\n[added up: cost: 4 (mean 2.0)]"
-    assert show_sums(text, 1, 1, "") == show_sums(text, 7, 9, "") == ""
+    assert show_sums(text, 3, 6, "", TODAY) == "\n[added up: cost: 4 (mean 2.0)]"
+    assert show_sums(text, 1, 1, "", TODAY) == show_sums(text, 7, 9, "", TODAY) == ""
