@@ -46,6 +46,7 @@ INVENTED = (
 OTHER_LANGUAGE = "Say the same in {language}, the language of the user."
 OWN_WORDS = "These are not words for the user. Tell the user in one plain sentence what was done."
 ECHO = "These are the user's words. Do what they want with a tool, or answer them."
+COPIED_LINE = "That is only what is known already. Write the text that the user asks for."
 WHICH = "Tell the user that no to-do has these words, and ask which one is meant."
 ONLY_TODAY = "The date {day} is today's and stands in no file. Say the same without it."
 FEWEST_LETTERS = 25
@@ -159,6 +160,8 @@ def find_fault(answer: str, turn: RunningTurn, toolbox: Toolbox, *, changed: boo
     if repeats and not changed:  # "The bill is paid." is true when it was ticked
         kind = "" if read_message(answer).lacks("orders") else "change"
         return Fault("only repeated the request", ECHO, kind=kind)
+    if turn.cues.orders and not changed and _only_copies_line(answer, turn):
+        return Fault("only repeated what is known", COPIED_LINE)
     if changed and _tells_nothing(answer):
         return Fault("was no answer", OWN_WORDS)
     if not changed and _gives_up_unlooked(answer, turn):
@@ -203,6 +206,12 @@ def _tells_nothing(answer: str) -> bool:
     read = [read_answer(each) for each in sentences(answer)]
     told = any(max(r.probabilities["did"], r.probabilities["answers"]) >= LEAST_TOLD for r in read)
     return not told and any(each.has("offers", "smalltalk") for each in read)
+
+
+def _only_copies_line(answer: str, turn: RunningTurn) -> bool:
+    """Return True when a text was to be written and the answer is what stood beside the request."""
+    said, shown = (" ".join(text.split()) for text in (answer, turn.user.context))
+    return len(said) >= SHORTEST_HINT and said in shown and read_message(turn.request).has("text")
 
 
 def _gives_up_unlooked(answer: str, turn: RunningTurn) -> bool:

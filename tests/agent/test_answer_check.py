@@ -116,6 +116,15 @@ def test_who_has_no_such_to_do_asks_which_one_is_meant(it: Talk) -> None:
     assert "ask which one is meant" in it.requests[1].messages[-1].content
 
 
+def test_a_line_that_stands_beside_the_request_is_not_the_text_to_be_written(it: Talk) -> None:
+    line = "Buy a cake for Paul due:2026-11-20"
+    (it.root / "memory" / "TODO.md").write_text(f"# To-dos\n\n- [ ] {line}\n", "utf-8")
+    happened = it.say("Write a short poem for Paul's birthday", line, "Paul, to you this cake.")
+    assert done(happened).answer == "Paul, to you this cake."
+    happened = it.say("Which cake is due for Paul?", line)
+    assert done(happened).answer == line
+
+
 def test_what_is_named_like_a_file_need_not_be_one(it: Talk) -> None:
     answered = "Node.js runs JavaScript on servers."
     search = call("search_files", text="Node.js")
