@@ -35,7 +35,7 @@ from openclaw.errors import PromptTooLarge
 from openclaw.frozen import frozen
 from openclaw.history.turns import State
 from openclaw.home.open_home import OpenHome
-from openclaw.memory.tables import show_sums
+from openclaw.memory.table_facts import show_table_facts
 from openclaw.memory.todos import Todos, parse_todos
 from openclaw.messages import NO_RECORD, Entry, Material, Prompt, TurnRecord
 from openclaw.models.base import ModelCard
@@ -520,5 +520,5 @@ def _sums_beside(open_home: OpenHome, passage: Mapping[str, Any], request: str) 
         with suppress(OSError):
             text = current_text(open_home.home, passage["path"])
     today = open_home.now().date()
-    sums = show_sums(text or "", passage["start_line"], passage["end_line"], request, today)
+    sums = show_table_facts(text or "", passage["start_line"], passage["end_line"], request, today)
     return open_home.masker.mask(sums)

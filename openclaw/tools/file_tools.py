@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.frozen import frozen
-from openclaw.memory.tables import show_sums
+from openclaw.memory.table_facts import show_table_facts
 from openclaw.memory.todos import add_todos
 from openclaw.nlp.words import stem
 from openclaw.security.masking import Masker, no_secrets
@@ -175,7 +175,7 @@ class FileTools:
         self.turn_changes.shown[1] = Shown(name, start, end)
         shown = _format_page(name, page, start, len(lines), "\ufffd" in text, self.masker.mask)
         request = self.turn_changes.request
-        sums = show_sums("\n".join(lines), start, end, request, date.today())
+        sums = show_table_facts("\n".join(lines), start, end, request, date.today())
         return shown + sums + _show_count(request, lines)
 
     def search_files(self, text: str, folder: str = "") -> str:

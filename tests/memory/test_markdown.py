@@ -22,7 +22,7 @@ from openclaw.errors import OpenclawError
 from openclaw.memory.entries import Meta, entries_of
 from openclaw.memory.markdown import change_file, read_markdown
 from openclaw.memory.notes import Notes
-from openclaw.memory.tables import compare_days, show_sums, table_sums
+from openclaw.memory.table_facts import add_up, compare_rows, show_table_facts
 from openclaw.memory.task_lines import read_task_page
 from openclaw.memory.todos import TodoFile
 from openclaw.types import ToolProblem
@@ -394,7 +394,7 @@ TODAY = date(2026, 11, 27)
 
 def sums_of(text: str, first: int, last: int, request: str = "") -> list[str]:
     """The sums of a text without their means."""
-    return [each.partition(" (")[0] for each in table_sums(text, first, last, request)]
+    return [each.partition(" (")[0] for each in add_up(text, first, last, request)]
 
 
 @pytest.mark.parametrize(
@@ -422,11 +422,13 @@ def test_the_columns_of_a_table_are_added_up(rows: str, sums: list[str]) -> None
     text = f"# Budget\n\n| what | cost |\n|---|---:|\n{rows}\n\nPaid by 3 | 4 people.\n"
     assert sums_of(text, 1, 99) == sums
     assert (
-        (sums[0] in show_sums(text, 5, 5, "", TODAY))
+        (sums[0] in show_table_facts(text, 5, 5, "", TODAY))
         if sums
-        else show_sums(text, 5, 5, "", TODAY) == ""
+        else show_table_facts(text, 5, 5, "", TODAY) == ""
     )
-    assert show_sums(text, 1, 2, "", TODAY) == show_sums(text, 99, 99, "", TODAY) == ""
+    assert (
+        show_table_facts(text, 1, 2, "", TODAY) == show_table_facts(text, 99, 99, "", TODAY) == ""
+    )
 
 
 @pytest.mark.parametrize(
@@ -500,8 +502,8 @@ def test_rows_with_a_word_of_the_request_are_added_up_by_themselves() -> None:
 
 def test_a_sum_is_followed_by_the_mean() -> None:
     text = "plant,place,mm\nA,dry,19.8\nB,dry,18.2\nC,wet,28.9\n"
-    assert table_sums(text, 1, 1) == [
-        "mm: 66.9 (mean 22.30)",
+    assert add_up(text, 1, 1) == [
+        "mm: 66.9 (mean 22.30, least B 18.2, most C 28.9)",
         "mm where place is dry: 38.0 (mean 19.00)",
         "mm where place is wet: 28.9 (mean 28.90)",
     ]
@@ -509,7 +511,7 @@ def test_a_sum_is_followed_by_the_mean() -> None:
 
 def test_what_has_most_words_of_the_request_comes_first() -> None:
     text = "plant,place,day7_mm,day14_mm\nA,dry,12,19.8\nB,dry,11,18.2\nC,wet,15,28.9\n"
-    sums = table_sums(text, 1, 1, "average growth of the dry plants on day 14?")
+    sums = add_up(text, 1, 1, "average growth of the dry plants on day 14?")
     assert sums == [
         "day14_mm where place is dry: 38.0 (mean 19.00)",
         "day14_mm with dry: 38.0 (mean 19.00)",
@@ -537,19 +539,49 @@ EVENTS = "| what | day |\n|---|---|\n| Story | 2 Dec |\n| Slam | 10 Dec |\n| Car
     ],
 )
 def test_the_days_of_a_table_are_compared(text: str, request_: str, told: list[str]) -> None:
-    assert compare_days(text, 2, 2, request_, TODAY) == told
-    assert compare_days(text, 40, 40, request_, TODAY) == []
-    shown = show_sums(text, 2, 2, request_, TODAY)
+    assert compare_rows(text, 2, 2, request_, TODAY) == told
+    assert compare_rows(text, 40, 40, request_, TODAY) == []
+    shown = show_table_facts(text, 2, 2, request_, TODAY)
     assert shown == (f"\n[{'; '.join(told)}]" if told else "")
+
+
+MARKS = "name,test,essay\nAmira,14,11\nBen,9,12\nCem,12,8\nDana,15,11\n"
+
+
+@pytest.mark.parametrize(
+    ("request_", "told"),
+    [
+        (
+            "who has less than 10 in the test?",
+            ["test under 10: Ben", "test over 10: Amira, Cem, Dana"],
+        ),
+        ("who has more than 14 in the test?", ["test under 14: Ben, Cem", "test over 14: Dana"]),
+        ("who has 11?", ["test under 11: Ben", "test over 11: Amira, Cem, Dana"]),
+        ("who has more than 20?", []),
+        ("who has 10 or 12?", []),
+        ("who has v10 or 10:30?", []),
+    ],
+)
+def test_the_amounts_of_a_table_are_compared(request_: str, told: list[str]) -> None:
+    found = compare_rows(MARKS, 2, 2, request_, TODAY)
+    assert [each for each in found if each.startswith("test ")] == told
+    assert ("test" in request_) <= (found == told)
+
+
+def test_the_least_and_the_most_are_named_where_there_is_one() -> None:
+    test, essay = add_up(MARKS, 1, 1)
+    assert test == "test: 50 (mean 12.5, least Ben 9, most Dana 15)"
+    assert essay == "essay: 42 (mean 10.5, least Cem 8, most Ben 12)"
+    assert add_up(MARKS.replace("9,12", "9,8"), 1, 1)[1] == "essay: 38 (mean 9.5)"
 
 
 def test_rows_with_a_word_of_the_request_are_counted() -> None:
     text = "| who | voice |\n|---|---|\n| Ann | alto |\n| Bo | bass |\n| Cy | alto |\n"
-    assert table_sums(text, 3, 3, "how many altos and tenors are there?") == ["rows with alto: 2"]
-    assert table_sums(text, 3, 3, "how many bass singers?") == []
+    assert add_up(text, 3, 3, "how many altos and tenors are there?") == ["rows with alto: 2"]
+    assert add_up(text, 3, 3, "how many bass singers?") == []
 
 
 def test_a_tables_lines_are_counted_as_a_file_is_read() -> None:
     text = "a\u2028b\x0cc\n\n| cost |\n|---|\n| 1 |\n| 3 |\n"
-    assert show_sums(text, 3, 6, "", TODAY) == "\n[added up: cost: 4 (mean 2.0)]"
-    assert show_sums(text, 1, 1, "", TODAY) == show_sums(text, 7, 9, "", TODAY) == ""
+    assert show_table_facts(text, 3, 6, "", TODAY) == "\n[added up: cost: 4 (mean 2.0)]"
+    assert show_table_facts(text, 1, 1, "", TODAY) == show_table_facts(text, 7, 9, "", TODAY) == ""

@@ -510,7 +510,7 @@ def test_below_rows_of_a_table_stands_the_sum_of_all_of_them(files: FileTools, h
         "| what | euros |\n|---|---|\n| rent | 840 |\n| food | 310 |\n| train | 49 |\n", "utf-8"
     )
     assert files.read_file("costs.md", 5).endswith(
-        "| train | 49 |\n[added up: euros: 1199 (mean 399.7)]"
+        "| train | 49 |\n[added up: euros: 1199 (mean 399.7, least train 49, most rent 840)]"
     )
 
 

@@ -1,0 +1,154 @@
+"""Tells a model what it would have to add up, count or compare in a table: it does so badly."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import date
+from itertools import chain, islice
+from typing import TypeVar
+
+from openclaw.memory.tables import NUMBER, find_tables, read_column
+from openclaw.nlp.dates import find_named_day, has_date, parse_day
+from openclaw.nlp.words import content_words
+
+ADDED_UP = "[added up: "
+MAX_SUMS = 12
+MAX_COMPARED = 20
+LONGEST_DAY = 20
+_OURS = frozenset(("rows", "where", "is", "with"))
+_PARTS = re.compile(r"[^\W\d_]+|\d+")
+Value = TypeVar("Value", date, float)
+_FIGURE = re.compile(r"(?<![\w.,:/-])\d+(?:\.\d+)?(?![\w:/-]|[.,]\d)")
+
+
+def show_table_facts(text: str, first: int, last: int, request: str, today: date) -> str:
+    """Lines to stand below these lines of a text, from 1, inclusive: what the whole tables add up
+    to of which one is there, and which rows are before a day or under a number; "" for nothing."""
+    sums = add_up(text, first, last, request)
+    sides = compare_rows(text, first, last, request, today)
+    added = f"\n{ADDED_UP}{', '.join(sums)}]" if sums else ""
+    return added + (f"\n[{'; '.join(sides)}]" if sides else "")
+
+
+def add_up(text: str, first: int, last: int, request: str = "") -> list[str]:
+    """What each column of numbers adds up to in the tables of a text, Markdown or comma-separated,
+    of which a line lies within these, from 1, inclusive: "COLUMN: SUM UNIT", and "COLUMN
+    where OTHER is VALUE: SUM UNIT" for each value of another column that has two; of several rows
+    with a word of the request "rows with WORD: COUNT" and "COLUMN with WORD: SUM UNIT".
+
+    A column counts when each of at least two rows has one number with the same unit, a list when
+    each of its items has: "whole list: SUM UNIT". Each sum is followed by its mean, that of a
+    column by the rows with the least and the most. Years and running numbers are not added, nor a
+    column whose last row holds the sum already. What has most words of the request comes first, and
+    stands alone when these are several: a small model takes the first.
+    """
+    asked = {*_PARTS.findall(request.lower())} - _OURS
+
+    def shared(told: str) -> int:
+        return len(asked.intersection(_PARTS.findall(told.partition(": ")[0].lower())))
+
+    found = [*islice(_find_sums(text, first, last, request), MAX_SUMS**2)]
+    found.sort(key=shared, reverse=True)
+    best = shared(found[0]) if found else 0
+    return [each for each in found if best < 2 or shared(each) == best][:MAX_SUMS]
+
+
+def _find_sums(text: str, first: int, last: int, request: str) -> Iterator[str]:
+    words = dict.fromkeys(content_words(request))
+    for begin, end, heads, rows in find_tables(text):
+        if begin > last or end < first:
+            continue
+        columns = [[row[at] for row in rows if at < len(row)] for at in range(len(heads))]
+        columns = [cells if len(cells) == len(rows) > 1 else [] for cells in columns]
+        groups = [(heads[at], cells) for at, cells in enumerate(columns) if _is_group(cells)]
+        row_words = [words.keys() & content_words(" ".join(row)) for row in rows]
+        counts = Counter(chain.from_iterable(row_words))
+        some = [word for word in words if 1 < counts[word] < len(rows)]
+        yield from (f"rows with {word}: {counts[word]}" for word in some)
+        for name, cells in zip(heads, columns, strict=True):
+            amounts, places, unit = read_column(cells)
+            if not amounts:
+                continue
+            ends = _name_ends(columns[0], amounts, places) if cells is not columns[0] else ""
+            yield f"{name}: {_show_sum(amounts, places, unit, ends)}"
+            for head, keys in groups:
+                for key in dict.fromkeys(keys):
+                    own = [n for k, n in zip(keys, amounts, strict=True) if k == key]
+                    yield f"{name} where {head} is {key}: {_show_sum(own, places, unit)}"
+            for word in some:
+                own = [n for n, said in zip(amounts, row_words, strict=True) if word in said]
+                yield f"{name} with {word}: {_show_sum(own, places, unit)}"
+
+
+def _is_group(cells: Sequence[str]) -> bool:
+    """Return True for a column with two values in more rows, such as yes and no."""
+    return len({*cells}) == 2 < len(cells) and not any(map(NUMBER.search, cells))
+
+
+def _name_ends(names: Sequence[str], amounts: Sequence[float], places: int) -> str:
+    """The rows with the least and the most; "" where several have so much."""
+    ends = [(word, end(amounts)) for word, end in (("least", min), ("most", max))]
+    if len(amounts) < 3 or not names or any(amounts.count(amount) > 1 for _, amount in ends):
+        return ""
+    return "".join(f", {w} {names[amounts.index(n)]} {n:.{places}f}" for w, n in ends)
+
+
+def _show_sum(amounts: Sequence[float], places: int, unit: str, ends: str = "") -> str:
+    total, mean = sum(amounts), sum(amounts) / len(amounts)
+    return f"{f'{total:.{places}f} {unit}'.strip()} (mean {mean:.{places + 1}f}{ends})"
+
+
+def compare_rows(text: str, first: int, last: int, request: str, today: date) -> list[str]:
+    """The rows of the tables as in `add_up`, by their first cells, whose days are before and after
+    the one that the request names, else before today: "COLUMN before DAY: ROW, ROW"; and those
+    under and over the only number that it names. A column counts when it has rows on both sides,
+    one of days without years only beside a day, and one of numbers that the request names before
+    the others."""
+    said = find_named_day(request)
+    day = parse_day(said, today) if said else None
+    figures = _FIGURE.findall(request.replace(said or " ", " "))
+    told: list[str] = []
+    for begin, end, heads, rows in find_tables(text):
+        if begin > last or end < first or len(rows) > MAX_COMPARED:
+            continue
+        names, asked = [row[0] for row in rows], {*_PARTS.findall(request.lower())}
+        meant = [head for head in heads if asked & {*_PARTS.findall(head.lower())}]
+        for at, head in enumerate(heads):
+            cells = [row[at] if at < len(row) else "" for row in rows]
+            if days := _read_days(cells, today, any_year=bool(day)):
+                sides = _split(head, names, days, day or today, ("before", "after"))
+                told += sides if day else sides[:1]
+            elif (
+                head in (meant or heads)
+                and len(figures) == 1
+                and (amounts := read_column(cells)[0])
+            ):
+                told += _split(head, names, amounts, float(figures[0]), ("under", "over"))
+    return told
+
+
+def _read_days(cells: Sequence[str], today: date, *, any_year: bool) -> list[date]:
+    """The days of a column; none where a cell is no day, or has no year and needs one."""
+    if not all(len(each) < LONGEST_DAY and has_date(each) for each in cells):
+        return []
+    days = [parse_day(each, today) for each in cells if any_year or re.search(r"\d{4}", each)]
+    found = [day for day in days if day]
+    return found if len(found) == len(cells) else []
+
+
+def _split(
+    head: str,
+    names: Sequence[str],
+    values: Sequence[Value],
+    mark: Value,
+    words: tuple[str, str],
+) -> list[str]:
+    below = [name for name, value in zip(names, values, strict=True) if value < mark]
+    above = [name for name, value in zip(names, values, strict=True) if value > mark]
+    if not below or not above:
+        return []
+    shown = f"{mark:g}" if isinstance(mark, float) else mark
+    sides = zip(words, (below, above), strict=True)
+    return [f"{head} {word} {shown}: {', '.join(rows)}" for word, rows in sides]
