@@ -382,14 +382,16 @@ def test_the_model_searches_memory_by_a_tool(noted: Talk) -> None:
 
 
 class Shelf:
-    """A searcher that has nothing and records what it was asked."""
+    """A searcher that finds one line of this score, else nothing, and records what it was asked."""
 
-    def __init__(self) -> None:
+    def __init__(self, score: float | None = None) -> None:
         self.asked: list[tuple[Any, ...]] = []
+        line = {"path": "a.md", "start_line": 1, "end_line": 1, "text": "one", "score": score}
+        self.found: list[dict[str, Any]] = [] if score is None else [line]
 
     def search(self, question: str, k: int) -> list[dict[str, Any]]:
         self.asked.append((question, k))
-        return []
+        return self.found
 
     def get(self, path: str, start: int, end: int) -> tuple[str, Shown]:
         self.asked.append((path, start, end))
@@ -400,6 +402,14 @@ def test_a_search_without_a_hit_says_so() -> None:
     assert RecallTools(Shelf(), TurnChanges()).memory_search("whales") == (
         'Nothing in memory or files is about "whales".'
     )
+
+
+def test_a_search_that_finds_nothing_near_says_so() -> None:
+    changes = TurnChanges()
+    said, found = RecallTools(Shelf(0.1), changes).memory_search("whales").split("\n")
+    assert "perhaps none of these" in said and found == "a.md:1: one"
+    assert changes.shown == {1: Shown("a.md", 1, 1)}
+    assert RecallTools(Shelf(0.4), TurnChanges()).memory_search("whales") == "a.md:1: one"
 
 
 @pytest.mark.parametrize(
