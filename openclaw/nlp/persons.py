@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import cache
 
@@ -25,7 +25,7 @@ _KIN = (
     r"|cousine?|nichte|neffe|eltern|kind)(?:-in-law)?)"
 )
 _OWNER = r"(?:[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Mm]eine?[mnr]?|[Uu]nsere?[mnr]?)"
-_STRONG = (
+_CONTEXTS = (
     rf"\b{_OWNER} (?:\w+ )?{_KIN} {_N}",
     rf"\b(?i:oma|opa|tante|onkel|aunt|grandma|grandpa|granny) {_N}",
     rf"\b{_N}, (?:my|our|meine?|unsere?) (?:[\w-]+ )?{_KIN}\b",
@@ -34,22 +34,12 @@ _STRONG = (
     rf"\b{_N}(?:'s?|(?<=s)) (?:{_KIN}|birthday|wedding|phone|mobile|number|Geburtstag|Hochzeit"
     r"|Nummer|Handy)\b",
 )
-_WEAK = (
-    r"\b(?i:met|phoned|called|rang|visited|saw|asked|told|texted|thanked|invited|hugged|helped|drove"
-    rf"|took|picked up|ran into|wrote to|traf|getroffen|besuch von|besuch bei) {_N}(?! [A-ZÄÖÜ])",
-    rf"\b{_N} (?:says|said|thinks|wants|asked|told|loves|likes|hates|feels|plays|reads|cooks|plans"
-    r"|recommended|rang|wrote|laughed|promised|does(?:n't| not) (?:eat|drink|like)|and I|sagt|meint"
-    r"|möchte|mag|fragt|spielt|isst|liest|wünscht|verträgt|und ich)\b",
-    r"\b(?i:gave|lent|owe|give|gift for|present for|idea for|greetings to|geschenk für|idee für)"
-    rf" {_N}(?! [A-ZÄÖÜ])",
-)
 _INTRODUCED = 3
 """The first of these kinds introduce a person: one line is enough."""
 _FEWEST_LINES = 2
 
 _TOKEN = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*(?:(?<=n)'t)?")
 _POSSESSIVE = re.compile(r"'s?\b|'(?=\s)")
-_AND = ("and", "und", "&")
 _DAYS = frozenset((*calendar.day_name, *calendar.day_abbr, *calendar.month_name))
 _NO_NAMES = frozenset(
     """I He She It They We You Who Everyone Everybody Someone Somebody Nobody All Both One This That
@@ -75,31 +65,27 @@ _VERBS = frozenset(
     met rang and told took made left lost found war kann darf mag wird will möchte soll hatte
     und""".split()
 )
-_NO_VERBS = frozenset("this his its us always plus less news yes gas class".split())
 _PRONOUN = re.compile(r"(?:she|he|sie|er)(?=['\u2019 ])|(?:her|his|ihre?|seine?) \w", re.IGNORECASE)
 
 
 @cache
 def _contexts() -> list[re.Pattern[str]]:
     """Compile the contexts of names at their first use: most prompts need none."""
-    return [re.compile(each) for each in (*_STRONG, *_WEAK)]
+    return [re.compile(each) for each in _CONTEXTS]
 
 
 def find_names(lines: Iterable[str]) -> set[str]:
     """Return the names that these lines treat as those of persons: introduced once, or in several
-    lines of which one has a strong context. What is mostly written small is no name."""
-    seen: defaultdict[str, set[str]] = defaultdict(set)
-    introduced, strong = set[str](), set[str]()
+    lines of which one treats it so. What is mostly written small is no name."""
+    introduced, others = set[str](), set[str]()
     capital, small = Counter[str](), Counter[str]()
     for line in map(_plain_apostrophes, lines):
         for word in set(_TOKEN.findall(line)):
             (capital if word[0].isupper() else small)[word.capitalize()] += 1
         for number, pattern in enumerate(_contexts()):
             for found in pattern.finditer(line):
-                seen[name := found["name"]].add(line)
-                introduced.update([name] if number < _INTRODUCED else ())
-                strong.update([name] if number < len(_STRONG) else ())
-    several = {name for name in strong if len(seen[name]) >= _FEWEST_LINES}
+                (introduced if number < _INTRODUCED else others).add(found["name"])
+    several = {name for name in others if capital[name] >= _FEWEST_LINES}
     names = (introduced | several) - _NO_NAMES - _DAYS
     return {name for name in names if small[name] < capital[name]}
 
@@ -128,8 +114,7 @@ def _named_in(line: str, names: Set[str]) -> list[str]:
         name = _name_at(words, at, names)
         if name and name not in found:
             genitive = len(words[at]) > len(name)
-            joined = at > 1 and words[at - 1] in _AND and words[at - 2].capitalize() in found
-            if genitive or joined or _is_meant(line, tokens, at, names):
+            if genitive or _is_meant(line, tokens, at, names):
                 found.append(name)
     return found
 
@@ -169,7 +154,7 @@ def _is_meant(line: str, tokens: Sequence[re.Match[str]], at: int, names: Set[st
     if word[0].isupper() and not (word_too and begins):
         return True
     verb = following.endswith(("s", "ed")) or (following.endswith("t") and _is_german(line))
-    acts = following in _VERBS or (verb and following.islower() and following not in _NO_VERBS)
+    acts = following in _VERBS or (verb and following.islower())
     if word_too:
         alone = not following or following in names
         return begins and (acts or (word[0].isupper() and alone))
