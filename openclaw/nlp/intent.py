@@ -84,8 +84,7 @@ PLEASE = re.compile(
 LIST_WORDS = frozenset("list lists todo todos to-do to-dos task tasks liste aufgabe lista".split())
 LIST_ENDS = ("list", "lists", "liste", "listen", "lista", "listas", "listes", "lijst", "lijstje")
 """The word for a list, also at the end of a longer one, in `LANGUAGES` but Chinese and Japanese."""
-OTHER_TODO_LABELS = ("todo_done", "todo_remove", "todo_change", "todo_list")
-TODO_LABELS = ("todo_add", *OTHER_TODO_LABELS)
+TODO_LABELS = ("todo_add", "todo_done", "todo_remove", "todo_change", "todo_list")
 ACTION_LABELS = {
     "add": "todo_add",
     "done": "todo_done",
@@ -149,7 +148,6 @@ class Cues:
     command      what runs the program of the home that it names
     arguments    the command may have arguments, which it names too
     takes_out    it wants a line of a file taken out
-    adds         it wants something on a list, and no other change of a list
     fact         what it says to remember, in its own words
     remembers    it surely wants something remembered, in whichever words
     forgets      it surely wants something forgotten
@@ -185,7 +183,6 @@ class Cues:
     command: str = ""
     arguments: bool = False
     takes_out: bool = False
-    adds: bool = False
     fact: str = ""
     remembers: bool = False
     forgets: bool = False
@@ -317,10 +314,6 @@ def read_cues(
         arguments=has_arguments,
         runs=not likely or read.probabilities["program"] >= HARDLY,
         takes_out=bool(named) and read.has("todo_remove"),
-        adds=about_todos
-        and read.has("todo_add")
-        and read.lacks(*OTHER_TODO_LABELS)
-        and not is_there,
         fact=fact,
         remembers=outright and read.has("remember") and not (about_todos or surer),
         forgets=outright and (read.has("forget") or perhaps) and not (about_todos or surer),

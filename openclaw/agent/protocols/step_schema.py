@@ -96,7 +96,7 @@ def _first_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
         return [_narrow(step, {"item": _those_in(cues.whole, step)}) for step in ticks]
     if cues.todos and not (cues.unclear and turn.has_passages):
         adding = _only(changes, "todo", action=["add"], list=cues.lists or cues.known_lists)
-        if cues.adds:
+        if cues.changes == ("add",):
             return adding
         changing = [s for s in _only(changes, "todo") if _action(s) not in ("list", "add")]
         changing += adding
