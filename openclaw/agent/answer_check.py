@@ -15,15 +15,15 @@ from pathlib import PurePosixPath
 
 from openclaw.agent.protocols.base import ModelStep, RunningTurn
 from openclaw.agent.protocols.json_steps import IN_FORM, NO_FILE, first_line
-from openclaw.agent.protocols.step_schema import READING, answer_form, line_form, only_shapes_answer
+from openclaw.agent.protocols.step_schema import READING, only_shapes_answer
 from openclaw.frozen import frozen
 from openclaw.messages import ToolCall, ToolUse
 from openclaw.nlp.claims import SHORTEST_CLAIM, find_claims
 from openclaw.nlp.claims import count_releasable as count_releasable  # the loop takes it from here
 from openclaw.nlp.classifier import LANGUAGES, language_of, read_answer, read_message
 from openclaw.nlp.intent import NO_SUCH_TODO, QUESTION_MARK
-from openclaw.nlp.invented import left_blanks
 from openclaw.nlp.sentences import sentences
+from openclaw.nlp.skill_instructions import answer_form, left_blanks, line_form
 from openclaw.nlp.words import content_words
 from openclaw.tools.toolbox import Toolbox
 from openclaw.types import CHANGING

@@ -22,7 +22,8 @@ from openclaw.memory.todos import list_names
 from openclaw.messages import Image, Material, ToolUse
 from openclaw.nlp.classifier import language_of, read_message
 from openclaw.nlp.intent import LIST_WORDS, TODO_LABELS
-from openclaw.nlp.invented import Said, invented_names, invented_values, left_blanks
+from openclaw.nlp.invented import Said, invented_names, invented_values
+from openclaw.nlp.skill_instructions import left_blanks
 from openclaw.nlp.words import missing_words, significant_words
 from openclaw.receipt import TODO_FILE
 from openclaw.security.audit import Audit

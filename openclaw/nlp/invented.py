@@ -18,8 +18,6 @@ from itertools import permutations
 from openclaw.frozen import frozen
 from openclaw.nlp.classifier import language_of, read_message
 
-BLANK = re.compile(r"<[A-Za-z][^<>\n]{0,60}>")
-"""What a skill's instructions leave to be filled in: `<what was finished>`."""
 _ADDRESS = re.compile(
     r"(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w.-]*\w|\b(?:https?://|www\.)[\w.-]+\w", re.IGNORECASE
 )
@@ -96,12 +94,6 @@ def invented_names(text: str, said: Said) -> list[str]:
         for name in dict.fromkeys(_NAME.findall(text))
         if name not in _DAYS and name.casefold()[:SAME_BEGINNING] not in known
     ]
-
-
-def left_blanks(text: str, skill: str) -> list[str]:
-    """Return the blanks of a skill's instructions that stand in a text unfilled. In a skill with
-    markup they may be its elements."""
-    return [] if "</" in skill else [blank for blank in BLANK.findall(text) if blank in skill]
 
 
 def _digits(text: str) -> str:

@@ -16,7 +16,6 @@ from openclaw.agent.protocols.read_reply import partial_answer, read_step
 from openclaw.agent.protocols.step_schema import (
     NEAREST,
     PROGRAMS,
-    answer_form,
     skill_calls,
     skill_goes_on,
     step_schema,
@@ -25,6 +24,7 @@ from openclaw.agent.protocols.step_schema import (
 from openclaw.memory.table_facts import ADDED_UP
 from openclaw.messages import Entry, Message, ToolUse, with_context
 from openclaw.models.base import Reply
+from openclaw.nlp.skill_instructions import answer_form
 from openclaw.nlp.words import content_words
 from openclaw.receipt import TODO_FILE
 from openclaw.tools.toolbox import Toolbox

@@ -6,14 +6,20 @@ docs/small-models.md has the measurements and reasons.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 from openclaw.agent.protocols.base import RunningTurn
 from openclaw.messages import ToolUse
 from openclaw.nlp.intent import FILE
-from openclaw.nlp.invented import BLANK
+from openclaw.nlp.skill_instructions import (
+    WRITES_FILES,
+    escape_literal,
+    first_tools,
+    later_tools,
+    line_form,
+)
 from openclaw.nlp.words import content_words
 from openclaw.receipt import TODO_FILE
 from openclaw.tools.text_edits import WRITE_FOR_IT
@@ -36,9 +42,10 @@ FOUND_MEMORY = re.compile(
     r"^(memory/(?!TODO\.md:|inbox/).+?|workspace/USER\.md):\d+(?:-\d+)?: (.*\S)", re.MULTILINE
 )
 """The path and the first line of a passage that `memory_search` found in the user's memories."""
-WRITES_FILES = re.compile(
-    r"\b(?:write|create|save|append|put)\b[^.\n]*(?:\bfile\b|`[\w./-]+\.\w+`)", re.I
-)
+UNBLANKED = r'^[^"\\<>]+$'
+CELL = r'[^"\\|\n]{1,80}\|'
+TEXTS = frozenset({"content", "text", "fact"})
+"""The arguments that are written."""
 Schema = dict[str, Any]
 
 
@@ -63,7 +70,7 @@ def step_schema(turn: RunningTurn, toolbox: Toolbox) -> Schema:
         ran = any(use.ok and use.tool == "run_shell" for use in turn.uses)
         if turn.cues.command and not ran:  # a small model writes another program in its place
             rest = r'( [^"\\\n;&|<>]{1,120})?' if turn.cues.arguments else ""
-            form = {"type": "string", "pattern": f"^{_literal(turn.cues.command)}{rest}$"}
+            form = {"type": "string", "pattern": f"^{escape_literal(turn.cues.command)}{rest}$"}
             steps = [
                 _constrained(s, {"command": form} if _tool(s) == "run_shell" else {})
                 for s in steps
@@ -391,76 +398,3 @@ def _those_in(todos: Sequence[str], step: Schema) -> Sequence[str]:
 def _action(step: Schema) -> str:
     action = step["properties"].get("action", {})
     return str(action.get("const") or next(iter(action.get("enum", ())), ""))
-
-
-CODE = re.compile(r"^ {4,}\S.*$|`[^`\n]+`", re.MULTILINE)
-STEP = re.compile(r"^\d+[.)] .*(?:\n(?!\d+[.)] |#|\S).*)*", re.MULTILINE)
-# A blank needs a limit: a small model that misses the end of the form repeats the form in the blank
-# until its tokens are used up.
-MAX_FILLED = 200
-UNBLANKED = r'^[^"\\<>]+$'
-CELL = r'[^"\\|\n]{1,80}\|'
-TEXTS = frozenset({"content", "text", "fact"})
-"""The arguments that are written."""
-SIGNS = frozenset("!#%*+/=@_|~")
-
-
-def line_form(skill: str) -> str:
-    """Return a regular expression for the only piece of code with blanks in a skill's instructions;
-    "" when there are several or none, and when the code goes on in the next line."""
-    found = [piece for piece in _code_in(skill) if BLANK.search(piece)]
-    if len(found) != 1 or _goes_on(skill, found[0]):
-        return ""
-    first, *rest = BLANK.split(found[0])
-    return f"^{_literal(first)}{''.join(_blank_pattern(text) + _literal(text) for text in rest)}$"
-
-
-def answer_form(skill: str) -> str:
-    """Return the pieces of code in a skill's instructions that form the answer, one a line: with
-    blanks, or a beginning such as `So: `. Small models follow a form that is repeated at the end.
-    """
-    pieces = _code_in(skill.partition("\n## Example")[0])
-    return "\n".join(p for p in pieces if BLANK.search(p) or p.rstrip().endswith(":"))
-
-
-def _code_in(skill: str) -> list[str]:
-    return [piece.strip().strip("`") for piece in CODE.findall(skill)]
-
-
-def first_tools(skill: str, tools: Collection[str]) -> frozenset[str]:
-    """Return the tools in the first numbered step with any; all when no step has one. Without this
-    a small model begins with the step that writes, and makes up what it should have read."""
-    steps = [found for found in _step_tools(skill, tools) if found]
-    return steps[0] if steps else frozenset(tools)
-
-
-def later_tools(skill: str, tools: Collection[str], used: Collection[str]) -> frozenset[str]:
-    """Return the tools in the steps after the last step with a used tool."""
-    steps = _step_tools(skill, tools)
-    done = [at for at, found in enumerate(steps) if found.intersection(used)]
-    return frozenset().union(*steps[done[-1] + 1 :]) - frozenset(used) if done else frozenset()
-
-
-def _step_tools(skill: str, tools: Collection[str]) -> list[frozenset[str]]:
-    steps = STEP.findall(skill)
-    return [frozenset(tool for tool in tools if f"`{tool}`" in step) for step in steps]
-
-
-def _goes_on(skill: str, form: str) -> bool:
-    lines = skill.splitlines()
-    at = next(n for n, line in enumerate(lines) if form in line)
-    around = lines[max(at - 1, 0) : at] + lines[at + 1 : at + 2]
-    return lines[at].startswith("    ") and any(line.startswith("    ") for line in around)
-
-
-def _blank_pattern(after: str) -> str:
-    """Return the pattern of a blank before this text: characters that need no escape in JSON, on
-    one line, without the sign that ends the blank: else " !!" becomes " !~~"."""
-    sign = after.strip()[:1]
-    barred = sign if sign in SIGNS else ""
-    return rf'[^"\\\n<>{barred}]{{1,{MAX_FILLED}}}'
-
-
-def _literal(text: str) -> str:
-    """Escape only the special characters of llama.cpp's grammars: `re.escape` breaks them."""
-    return re.sub(r"([\^$.\[\]()|{}*+?])", r"\\\1", text)

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from openclaw.agent.protocols.step_schema import first_tools, later_tools, line_form
+from openclaw.nlp.skill_instructions import first_tools, later_tools, line_form
 
 
 @pytest.mark.parametrize(
