@@ -16,7 +16,7 @@ from openclaw import events
 from openclaw.agent.loop import Loop, TurnLimits, timestamp
 from openclaw.agent.memory_lookup import find_passages, needs_recall, worth_looking_up
 from openclaw.agent.past_conversations import find_archived
-from openclaw.agent.prompt import REMEMBERED, REQUIRED, SOURCES, hard_rules, make_tail
+from openclaw.agent.prompt import REQUIRED, SOURCES, hard_rules, make_tail
 from openclaw.agent.protocols.base import RunningTurn, StepProtocol
 from openclaw.agent.protocols.protocol_choice import choose_protocol
 from openclaw.agent.provenance import Provenance
@@ -54,7 +54,7 @@ from openclaw.receipt import NO_CHANGES, TODO_FILE, Receipt, make_receipt
 from openclaw.security.audit import Audit
 from openclaw.security.masking import disarm_masks, masked_names
 from openclaw.security.untrusted import draw_nonce
-from openclaw.sessions.session import Session, mask_entry, mask_session, newest_turn, without
+from openclaw.sessions.session import Session, mask_entry, mask_session, without
 from openclaw.storage.home import Home
 from openclaw.tools.memory_tools import show_passage
 from openclaw.tools.paths import current_text, visible_files
@@ -258,7 +258,7 @@ def _save_message(
     builder = prepared.builder
     open_home, session = builder.open_home, builder.session
     is_last = "stop" in message.record_json
-    if is_last and _may_cite(builder, message.content):
+    if is_last:
         message = _load_after_answer().add_sources(builder, message, prepared.passages)
     session.messages.append(mask_entry(open_home.masker, message))
     if message.role == "assistant":  # a compaction may have come before it
@@ -271,16 +271,6 @@ def _save_message(
     finally:
         open_home.sessions.save(session)
     recording.journal.saved()
-
-
-def _may_cite(builder: RequestBuilder, answer: str) -> bool:
-    """Return True when an answer may have citations or sources; most short answers have none, and
-    the first search costs some milliseconds."""
-    if "." in answer and (":" in answer or "line" in answer) and any(c.isdigit() for c in answer):
-        return True
-    remembers = any(part.name == REMEMBERED for part in builder.parts)
-    records = (entry.record_json for entry in newest_turn(builder.session.messages))
-    return remembers or any(each.get("offered") or each.get("shown") for each in records)
 
 
 def _end_turn(
