@@ -7,6 +7,7 @@ import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from difflib import get_close_matches
+from pathlib import Path
 from textwrap import fill
 from typing import Any
 
@@ -19,6 +20,7 @@ from openclaw.storage.program import expand_tilde
 
 HINT_WIDTH = 76
 AUTO = "auto"
+IN_FOLDER = "in the models folder"
 LOOKUP_SECONDS = 0.2
 """How long the first line of a chat waits for the name of the model."""
 
@@ -119,61 +121,40 @@ def is_ollama(name: str) -> bool:
 def all_models(host: str) -> tuple[list[dict[str, Any]], str]:
     """The models of the catalogue, of the models folder and of Ollama; and the reason when Ollama
     could not be asked, else ""."""
-    rows = [*_catalogue_rows(), *_other_rows()]
+    entries = catalog.entries()
+    known = {file.name for entry in entries for file in entry.files}
+    rows = [
+        _row(f"embedded/{e.name}", e.kind, e.size, f"{e.about} ({e.licence})", file, bool(file))
+        for e, file in ((e, catalog.installed_file(e)) for e in entries)
+    ]
+    rows += [
+        _row(f"embedded/{file.stem.lower()}", "chat", file.stat().st_size, IN_FOLDER, file)
+        for file in catalog.installed()
+        if file.name not in known
+    ]
     try:
-        return [*rows, *_ollama_rows(host)], ""
+        return [*rows, *map(_ollama_row, list_models(host))], ""
     except ServerAway as error:
         return rows, f"Ollama is not asked: {error}"
 
 
-def _catalogue_rows() -> list[dict[str, Any]]:
-    rows = []
-    for entry in catalog.entries():
-        path = catalog.installed_file(entry)
-        rows.append(
-            {
-                "name": f"embedded/{entry.name}",
-                "kind": entry.kind,
-                "size": entry.size,
-                "installed": path is not None,
-                "about": f"{entry.about} ({entry.licence})",
-                "path": str(path) if path else None,
-            }
-        )
-    return rows
+def _ollama_row(model: Mapping[str, Any]) -> dict[str, Any]:
+    name = str(model.get("name"))
+    kind = "chat" if may_chat(model) and not embeds(name) else "embedding"
+    return _row(f"ollama/{name}", kind, int(model.get("size") or 0), _about(model))
 
 
-def _other_rows() -> list[dict[str, Any]]:
-    known = {file.name for entry in catalog.entries() for file in entry.files}
-    return [
-        {
-            "name": f"embedded/{path.stem.lower()}",
-            "kind": "chat",
-            "size": path.stat().st_size,
-            "installed": True,
-            "about": "in the models folder",
-            "path": str(path),
-        }
-        for path in catalog.installed()
-        if path.name not in known
-    ]
-
-
-def _ollama_rows(host: str) -> list[dict[str, Any]]:
-    """The models that Ollama has. Raises ServerAway when it does not answer."""
-    return [
-        {
-            "name": f"ollama/{model.get('name')}",
-            "kind": "chat"
-            if may_chat(model) and not embeds(str(model.get("name")))
-            else "embedding",
-            "size": int(model.get("size") or 0),
-            "installed": True,
-            "about": _about(model),
-            "path": None,
-        }
-        for model in list_models(host)
-    ]
+def _row(
+    name: str, kind: str, size: int, about: str, path: Path | None = None, installed: bool = True
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "kind": kind,
+        "size": size,
+        "installed": installed,
+        "about": about,
+        "path": str(path) if path else None,
+    }
 
 
 def _about(model: Mapping[str, Any]) -> str:
