@@ -249,7 +249,7 @@ def read_cues(
     about_todos = done or (about_lists and bool(asked_lists or said & TODO_WORDS))
     # "make a note called a.md" is about a file, "remember that it is in a.md" is not.
     about_file = missing and not SAYS_THAT.search(request)
-    fact = "" if asks or about_file else _fact_to_remember(request)
+    fact = "" if asks or about_file else _fact_to_remember(request, read)
     note = "" if fact or about_file or not outright else _note_of_day(request, read)
     fact = fact or note
     builder = [] if about_todos or fact else rank_blurbs(request, skills)
@@ -565,12 +565,12 @@ def _find_joined_list(request: str, language: str, lists: Sequence[str]) -> list
     return known or [found[0][:1].upper() + found[0][1:]]
 
 
-def _fact_to_remember(request: str) -> str:
+def _fact_to_remember(request: str, read: Labels) -> str:
     """Return what a request such as "remember that ..." wants remembered, as a sentence."""
     text = " ".join(request.split())
-    found = REMEMBER.search(text)
-    if text.endswith("?") and not SAYS_THAT.search(text):  # "can you remember my name?"
-        return ""
+    # "can you remember my name?", "remember me to get diesel"
+    likely = max(read.probabilities["remember"], read.probabilities["day_note"]) >= MAY_KEEP
+    found = REMEMBER.search(text) if likely or SAYS_THAT.search(text) else None
     fact = found["fact"].rstrip(" ?") if found else ""
     return fact[:1].upper() + fact[1:]
 

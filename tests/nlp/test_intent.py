@@ -448,7 +448,9 @@ def test_a_fact_to_remember_is_taken_in_its_own_words(request_: str, fact: str) 
     assert cues_of(request_).fact == fact
 
 
-@pytest.mark.parametrize("request_", ["no dont keep that", "please not remember this"])
+@pytest.mark.parametrize(
+    "request_", ["no dont keep that", "please not remember this", "remember me to get diesel"]
+)
 def test_what_is_not_to_be_kept_is_no_fact(request_: str) -> None:
     seen = cues_of(request_)
     assert not (seen.fact or seen.remembers)
