@@ -42,6 +42,7 @@ REMEMBER = re.compile(
     r"(?P<fact>(?!(?:to|zu|what|when|where|who|how|why)\b)\S+\s.+)",
     re.I,
 )
+TODAY = re.compile(r"\bfor today\b|\bf\u00fcr heute\b", re.I)
 SAYS_THAT = re.compile(r"\b(?:that|dass|que|che)\b", re.I)
 SOME_LIST = re.compile(
     r"\b(?:(?:my|the|our) (?P<name>[\w-]+(?: [\w-]+)?) list|"
@@ -317,7 +318,7 @@ def read_cues(
         fact=fact,
         remembers=outright and read.has("remember") and not (about_todos or surer),
         forgets=outright and (read.has("forget") or perhaps) and not (about_todos or surer),
-        today=bool(note) or read.has("day_note"),
+        today=bool(note or TODAY.search(request)),
         expression=find_expression(request, only_percentages=bool(FILE.search(request))),
         sums=read.has("sum")
         and not (named or read.lacks("asks"))

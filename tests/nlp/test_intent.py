@@ -459,6 +459,7 @@ def test_what_is_not_to_be_kept_is_no_fact(request_: str) -> None:
 def test_a_note_for_today_is_recognised_and_needs_no_planning_skill() -> None:
     noted = cues_of("Note for today: plan the day")
     assert (noted.fact, noted.today, noted.skill) == ("Plan the day", True, "")
+    assert cues_of("Note for today: the plumber comes on Thursday at ten.").today
 
 
 @pytest.mark.parametrize(
