@@ -328,7 +328,7 @@ def read_cues(
         parts=orders
         and not read.lacks("several")
         and (len(request.split()) >= PART_WORDS or language in ("zh", "ja")),
-        tells=read.has("asks"),
+        tells=not read.lacks("asks"),
         chats=is_small_talk(read),
         errands=wanted,
     )
