@@ -112,7 +112,7 @@ class Indexer:
         self._memo = ("", IgnoreCache())
         # The stamps at the last look, and what was read while they were the same.
         self._known: Mapping[str, Stamped] | None = None
-        self._looks: dict[str, list[int | None]] = {}
+        self._looks: dict[int, str] = {}
         self._totals: list[list[tuple[Any, ...]]] = []
         self._reading_lock = home.private / "locks" / "index.lock"
 
@@ -156,7 +156,8 @@ class Indexer:
         scan = Scan(self.home, self.options, *given)
         found = scan.files()
         stale = [file for file in found if force or known.get(file.path) != Stamp.of(file.stat)]
-        gone = known.keys() - scan.seen
+        # With nothing stale all that was seen is known.
+        gone = known.keys() - scan.seen if stale or len(scan.seen) < len(known) else set()
         if gone or scan.memo != self._memo[1]:
             self._remove(gone, scan.memo)
         left, counts = 0, Counter[str]()

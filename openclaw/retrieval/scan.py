@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from openclaw.retrieval.index_store import Stamped
 
     Known = Mapping[str, Stamped]
-    Looks = dict[str, list[int | None]]
+    Looks = dict[int, str]
 
 
 ALWAYS_OUT = frozenset({"node_modules", "__pycache__"})
@@ -107,8 +107,8 @@ class Scan:
     known     the stamps of files that were indexed by the present code, by path: their names are
               not judged again, nor matched again while the rules in `memo` are unchanged
     memo      the .gitignore rules of the last scan; afterwards those for the next scan
-    looks     by folder what the last scan with the same `known` has seen, in the folder's order: a
-              hash of the name and the stamp of each known file, None for each other entry
+    looks     the paths of known files that a scan with the same `known` has seen, by a hash of the
+              folder, the name and the stamp
     seen      afterwards the paths of all files
     problems  afterwards (path, reason) of folders and files that could not be read
     """
@@ -187,7 +187,7 @@ class Scan:
     ) -> Iterator[os.DirEntry[str]]:
         """The entries of a folder by name, but hidden ones, those `left_out`, and files that look
         as they did when they were read; none when it was entered before or is gone."""
-        last = iter(self._looks.get(prefix, ()) if known else ())
+        looks = self._looks if known else {}
         found, same = [], []
         try:
             # By its descriptor, as the system would look for the folder anew with each file.
@@ -198,25 +198,23 @@ class Scan:
                 if key in self._entered:
                     return
                 self._entered.add(key)
-                looks = self._looks[prefix] = list[int | None]()
                 for entry in entries:  # of many thousand files, where `known` is slow
-                    name = entry.name
                     try:  # what `Stamp.of` mostly gives, made faster
                         stamp = _STAMP(entry.stat(follow_symlinks=False))
                     except OSError:
                         stamp = None
-                    look: int | None = hash((name, stamp))
-                    if look != next(last, None):
-                        path = prefix + name
-                        if name[0] == "." or path in left_out:
-                            look = None
-                        elif stamp is None or stamp != known.get(path):
-                            look = None
+                    look = hash((prefix, entry.name, stamp))
+                    path = looks.get(look)
+                    if path is None:
+                        path = prefix + entry.name
+                        if entry.name[0] == "." or path in left_out:
+                            continue
+                        if stamp is None or stamp != known.get(path):
                             found.append(entry)
-                    looks.append(look)
-                    if look is not None:
-                        same.append(name)
-                self.seen.update([prefix + name for name in same])
+                            continue
+                        looks[look] = path
+                    same.append(path)
+                self.seen.update(same)
                 yield from sorted(found, key=attrgetter("name"))
         except OSError as error:
             if not isinstance(error, FileNotFoundError | NotADirectoryError):

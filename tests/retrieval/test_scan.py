@@ -145,7 +145,7 @@ def test_what_looks_as_at_the_last_scan_is_not_sought_again(home: Path) -> None:
     put(home, "memory/a.md", "memory/b.md", "memory/c.md", "memory/.hidden", "workspace/d.md")
     files = find_files(Home(home), IndexOptions())
     known = Asked({file.path: Stamp.of(file.stat) for file in files})
-    looks: dict[str, list[int | None]] = {}
+    looks: dict[int, str] = {}
 
     def scan() -> tuple[list[str], list[str]]:
         asked.clear()
