@@ -110,10 +110,9 @@ class Indexer:
         self._clock = clock
         self._turn = threading.RLock()
         self._memo = ("", IgnoreCache())
-        # The stamps at the last look, and what was read while they were the same.
+        # The stamps at the last look, and what was seen while they were the same.
         self._known: Mapping[str, Stamped] | None = None
         self._looks: dict[int, str] = {}
-        self._totals: list[list[tuple[Any, ...]]] = []
         self._reading_lock = home.private / "locks" / "index.lock"
 
     def refresh(
@@ -121,8 +120,9 @@ class Indexer:
     ) -> IndexReport:
         """Bring the index up to date. `force` also reads files that look unchanged.
         `on_progress` is called with (files read, files to read). With `leave_many` many new files
-        are left to another process that is reading them. Never raises for a file or for the index:
-        see `IndexReport.problems` and `IndexStore.notices`."""
+        are left to another process that is reading them, and the report leaves out the totals.
+        Never raises for a file or for the index: see `IndexReport.problems` and
+        `IndexStore.notices`."""
         started = time.perf_counter()
         with self._turn:
             for _ in range(ATTEMPTS):
@@ -151,7 +151,7 @@ class Indexer:
     ) -> IndexReport:
         known = self.store.stamps(self._made_by, self._clock())
         if known is not self._known:
-            self._known, self._looks, self._totals = known, {}, []
+            self._known, self._looks = known, {}
         given = ({} if force else known, self._last_cache(), self._looks)
         scan = Scan(self.home, self.options, *given)
         found = scan.files()
@@ -169,10 +169,10 @@ class Indexer:
                     if leave_many and owner(self._reading_lock):
                         left, stale = len(stale), []
             self._read_all(stale, force, on_progress, counts)
-        if stale or gone or not self._totals:
-            self._totals = [self.store.query(select) for select in TOTALS]
-        ((files, chunks),), unread = self._totals
         added, changed = counts["added"], counts["changed"]
+        if leave_many:
+            return IndexReport(added, changed, len(gone), left=left)
+        ((files, chunks),), unread = map(self.store.query, TOTALS)
         return IndexReport(
             added,
             changed,
