@@ -73,8 +73,8 @@ def _open_questions(said: str, answer: str) -> tuple[str, ...]:
         read = read_answer(ending[0])
         if read.best("offers", "asks_back") == "asks_back":
             found.append(f"asked of the user: {shorten(ending[0])}")
-    if any(read_answer(each).has("refuses") for each in sentences(answer[:BEGINNING])):
-        asked = [each for each in sentences(own_words(said)) if each.endswith(QUESTION_MARKS)]
+    asked = [each for each in sentences(own_words(said)) if each.endswith(QUESTION_MARKS)]
+    if asked and any(read_answer(each).has("refuses") for each in sentences(answer[:BEGINNING])):
         found += [shorten(each) for each in asked[:2] if not _is_order(each)]
     return tuple(found)
 
