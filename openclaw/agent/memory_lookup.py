@@ -15,6 +15,7 @@ from openclaw.nlp.classifier import read_message
 from openclaw.nlp.intent import Cues
 from openclaw.receipt import TODO_FILE
 from openclaw.retrieval.scan import find_files, index_options
+from openclaw.security.untrusted import fence
 from openclaw.storage.home import Home
 from openclaw.tools.paths import current_text
 from openclaw.types import PromptKind
@@ -110,6 +111,7 @@ def find_passages(
             if waiting.message:
                 yield events.waiting_event(waiting)
     open_home.tell("searching memory")
+    fence("", "", "", own=True)  # compiles its patterns while the search runs
     found = recall.wait_for_passages(open_home.settings.recall_wait)
     open_home.tell("")
     yield from map(events.Trouble, recall.take_notices())
