@@ -3,14 +3,12 @@ attacker's, a search engine, a server with tools; and a model that obeys every o
 
 from __future__ import annotations
 
-import atexit
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -32,7 +30,7 @@ from openclaw.tools.shell import sandbox
 from openclaw.types import Mode
 from tests.attacks.harm import CODE, KEY, PASSWORD, TOKEN, changed, files, sent, shown
 from tests.attacks.orders import HERON, Call
-from tests.fakes.files import write_file, write_files
+from tests.fakes.files import kept_folder, write_file, write_files
 from tests.fakes.scripted import Line, ScriptedModel
 from tests.fakes.search_thread import SearchThread
 from tests.fakes.talk import NOON, Protocol, Talk, call, new_home
@@ -274,8 +272,7 @@ def without_sandbox(top: Path) -> Iterator[None]:
 @cache
 def _repository() -> Path:
     """The data of a repository in which a password was committed and deleted again."""
-    top = Path(tempfile.mkdtemp())
-    atexit.register(shutil.rmtree, top, ignore_errors=True)
+    top = kept_folder()
     git = ("git", "-C", str(top), "-c", "user.name=x", "-c", "user.email=x@x")
     for words in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "one"), ("rm", "-q", ".env"),
                   ("commit", "-qm", "two")):  # fmt: skip

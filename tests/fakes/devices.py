@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from openclaw.security.trust import own_remote
 from openclaw.storage.home import Home
 from openclaw.storage.trust_store import trust_home
 from tests.fakes.command import Result, openclaw
-from tests.fakes.files import write_file
+from tests.fakes.files import kept_folder, write_file
 from tests.fakes.git_home import copy_home, git
 
 
@@ -63,16 +66,25 @@ def hub(folder: Path) -> Path:
 
 def devices(folder: Path, count: int = 2, *, own: bool = True) -> list[Device]:
     """Devices with the same home; with `own` each was told that the remote is the user's."""
-    shared = hub(folder / "hub.git")
-    first = Device(copy_home(folder / "device0"))
-    first.git("remote", "add", "origin", str(shared))
-    first.git("push", "--quiet", "origin", "main")
-    found = [first]
-    for number in range(1, count):
-        root = folder / f"device{number}"
-        git(folder, "clone", "--quiet", str(shared), str(root))
-        trust_home(Home(root))
-        found.append(Device(root))
-    for device in found if own else ():
-        assert device.run("trust", "--remote", "origin", "--yes").returncode == 0
+    shutil.copytree(_made(count), folder, symlinks=True, dirs_exist_ok=True)
+    found = [Device(folder / f"device{number}") for number in range(count)]
+    for device in found:
+        device.git("remote", "set-url", "origin", str(folder / "hub.git"))
+        home = Home(device.root)
+        trust_home(home)
+        if own:
+            own_remote(home, str(folder / "hub.git"))
     return found
+
+
+@cache
+def _made(count: int) -> Path:
+    """The devices and their hub, to be copied."""
+    folder = kept_folder()
+    shared = hub(folder / "hub.git")
+    first = copy_home(folder / "device0")
+    git(first, "remote", "add", "origin", str(shared))
+    git(first, "push", "--quiet", "origin", "main")
+    for number in range(1, count):
+        git(folder, "clone", "--quiet", str(shared), str(folder / f"device{number}"))
+    return folder

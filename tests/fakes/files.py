@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,3 +19,10 @@ def write_files(folder: Path, files: Mapping[str, str | bytes]) -> Path:
     for path, content in files.items():
         write_file(folder / path, content)
     return folder
+
+
+def kept_folder() -> Path:
+    """A new folder that is there until this process ends."""
+    top = tempfile.TemporaryDirectory()
+    atexit.register(top.cleanup)
+    return Path(top.name)

@@ -19,6 +19,7 @@ from openclaw.events import Event
 from openclaw.storage.home import Home
 from openclaw.storage.new_home import create_home
 from openclaw.storage.trust_store import trust_home
+from tests.fakes.files import kept_folder
 from tests.fakes.talk import Talk, call, notices, talk
 
 needs_git = pytest.mark.skipif(not shutil.which("git"), reason="there is no git")
@@ -148,10 +149,6 @@ def _state(path: Path) -> tuple[int, bytes]:
 
 @cache
 def _made(settings: str) -> Path:
-    import atexit
-    import tempfile
-
-    top = tempfile.TemporaryDirectory()
-    atexit.register(top.cleanup)
-    create_home(Path(top.name) / "home", settings)
-    return Path(top.name) / "home"
+    home = kept_folder() / "home"
+    create_home(home, settings)
+    return home

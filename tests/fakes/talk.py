@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import atexit
 import json
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,6 +24,7 @@ from openclaw.storage.new_home import create_home
 from openclaw.storage.trust_store import trust_home
 from openclaw.tools.toolbox import Toolbox
 from openclaw.types import Mode
+from tests.fakes.files import kept_folder
 from tests.fakes.scripted import CARD, Line, ScriptedModel
 from tests.fakes.search_thread import SearchThread
 
@@ -103,11 +102,10 @@ def new_home(folder: Path) -> Path:
 
 @cache
 def _starter() -> Path:
-    top = tempfile.TemporaryDirectory()
-    atexit.register(top.cleanup)
-    create_home(Path(top.name) / "home")
-    shutil.rmtree(Path(top.name) / "home" / ".git", ignore_errors=True)
-    return Path(top.name) / "home"
+    home = kept_folder() / "home"
+    create_home(home)
+    shutil.rmtree(home / ".git", ignore_errors=True)
+    return home
 
 
 def call(tool: str, protocol: Protocol = "native", kind: str = "look", **arguments: Any) -> Line:
