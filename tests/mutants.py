@@ -69,7 +69,7 @@ GUARDS = (
     *("config/settings", "history/record", "nlp/statements"),
     *("security/credentials", "security/foreign_files", "security/network", "security/policy"),
     *("security/program_files", "security/program_trust", "security/trust"),
-    *("security/untrusted", "security/vault", "storage/git_settings", "storage/home"),
+    *("security/untrusted", "security/masking", "storage/git_settings", "storage/home"),
     *("storage/safe_open", "tools/mcp/start", "tools/shell/change_set"),
     *("tools/shell/git_credentials", "tools/shell/named_files", "tools/shell/sandbox"),
     *("tools/shell/shell",),
@@ -80,10 +80,10 @@ ATTACKS = (
     *("history/test_record_foreign", "nlp/test_statements"),
     *("security/test_credentials", "security/test_credentials_hidden", "security/test_network"),
     *("security/test_policy", "security/test_program_files", "security/test_trust"),
-    *("security/test_trust_hooks", "security/test_untrusted", "security/test_vault"),
+    *("security/test_trust_hooks", "security/test_untrusted", "security/test_masking"),
     *("security/test_untrusted_fingerprints", "storage/test_git", "storage/test_own_writes"),
     *("storage/test_safe_open", "tools/mcp/test_start", "tools/shell/test_change_set"),
-    *("tools/shell/test_meanwhile", "tools/shell/test_sandbox", "tools/shell/test_trial"),
+    *("tools/shell/test_sandbox", "tools/shell/test_trial"),
 )
 NO_VERDICT = (3, 5)
 """Exit codes of pytest: an error of its own, no test collected."""
