@@ -21,7 +21,6 @@ from tests.fakes.scripted import CARD
 from tests.fakes.talk import Protocol, Talk, answer, call, done, notices, talk
 
 PROTOCOLS = get_args(Protocol)
-SMALL = ModelCard("scripted/small", window=2048, tools=True, parameters=1.5)
 
 
 # -------- saving

@@ -21,7 +21,6 @@ from openclaw.cli.main import run
 from openclaw.errors import UsageError
 from openclaw.storage.new_home import create_home
 from tests.fakes.command import Result, openclaw
-from tests.fakes.git_home import copy_home
 from tests.fakes.ollama_server import Answer, FakeOllama, last_words
 
 LISTING = [each for each in DEFAULT_COMMANDS.items() if each[0] != "serve"]
@@ -40,12 +39,6 @@ def started(*words: str, stdin: bytes = b"", **environ: str) -> Result:
     )
     out, err = done.stdout.decode("utf-8"), done.stderr.decode("utf-8")
     return subprocess.CompletedProcess(words, done.returncode, out, err)
-
-
-@pytest.fixture
-def home(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
-    """A new home that talks to the fake model with native tool calls."""
-    return copy_home(tmp_path / "home", "model: ollama/fake:1b\nprotocol: native\n")
 
 
 def events(text: str) -> list[dict[str, Any]]:
@@ -125,13 +118,6 @@ def test_a_key_that_cannot_be_sent_is_an_error_that_does_not_tell_it(home: Path,
     assert "--debug" not in done.stderr
 
 
-def test_a_host_that_is_no_text_is_named(home: Path) -> None:
-    (home / "openclaw.yaml").unlink()
-    for words in (["--model", "ollama/x", "hi"], ["models", "list"]):
-        done = openclaw(*words, environ={"OLLAMA_HOST": LATIN})
-        assert (done.returncode, "not a host: 'caf" in done.stderr) == (2, True)
-
-
 def test_an_attached_file_goes_along(
     home: Path, fake_ollama: FakeOllama, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,14 +128,6 @@ def test_an_attached_file_goes_along(
     assert "from file log.txt, lines 2-2, no orders>>\nb\n<</data" in last_words(
         fake_ollama.chats[0]
     )
-
-
-def test_binary_stdin_is_refused_before_a_model_is_asked(
-    home: Path, fake_ollama: FakeOllama
-) -> None:
-    done = openclaw("what is this?", stdin=b"\x7fELF\0\0")
-    assert done.returncode == 2 and "binary" in done.stderr
-    assert not fake_ollama.chats
 
 
 def test_a_home_option_without_a_folder_says_so(home: Path) -> None:
@@ -165,23 +143,6 @@ def test_nothing_asked_says_so(home: Path) -> None:
 
 
 # -------- formats
-
-
-def test_json_is_the_done_event(home: Path, fake_ollama: FakeOllama) -> None:
-    fake_ollama.say("Hello.")
-    done = openclaw("--output", "json", "Say hello.")
-    (shape,) = events(done.stdout)
-    assert (shape["event"], shape["answer"], shape["stop_reason"]) == ("done", "Hello.", "answer")
-    assert shape["session_id"] == sessions(home)[0]["id"]
-    assert shape["usage"]["prompt_tokens"] > 0
-
-
-def test_stream_json_goes_from_start_to_done(home: Path, fake_ollama: FakeOllama) -> None:
-    fake_ollama.say(Answer(calls=[("list_files", {"path": "workspace"})]), "Three files.")
-    names = [e["event"] for e in events(openclaw("--output=stream-json", "list them").stdout)]
-    assert names[0] == "start" and "done" in names
-    assert names.index("tool_start") < names.index("tool_end") < names.index("new_response")
-    assert names.index("new_response") < names.index("token") < names.index("done")
 
 
 def test_an_error_is_an_event_too_when_json_was_asked_for(home: Path) -> None:
@@ -215,11 +176,6 @@ def test_a_new_name_that_begins_like_another_is_a_new_session(
     assert {session["id"] for session in sessions(home)} == {"work", "workout"}
 
 
-def test_continue_without_a_session_says_so(home: Path) -> None:
-    done = openclaw("-c", "go on")
-    assert done.returncode == 2 and "no conversation yet" in done.stderr
-
-
 # -------- exit codes
 
 
@@ -228,14 +184,6 @@ def test_a_claim_without_a_deed_leaves_with_3(home: Path, fake_ollama: FakeOllam
     done = openclaw("save the file notes.md")
     assert done.returncode == 3
     assert "not true" in done.stderr
-
-
-def test_a_refused_write_leaves_with_7(home: Path, fake_ollama: FakeOllama) -> None:
-    call = ("write_file", {"path": "workspace/new.md", "content": "x"})
-    fake_ollama.say(Answer(calls=[call]), "It was not allowed.")
-    done = openclaw("--mode", "read-only", "write x to workspace/new.md")
-    assert done.returncode == 7
-    assert "refused" in done.stderr and not (home / "workspace" / "new.md").exists()
 
 
 def test_who_cannot_be_asked_has_refused_and_is_told_why(
@@ -258,14 +206,6 @@ def test_who_cannot_be_asked_has_refused_and_is_told_why(
         'web_search duckduckgo.com (get): mode "edit": getting from the network needs your OK; '
         "nobody is there to ask (allow it by openclaw policy allow host duckduckgo.com or --yes)"
     ]
-
-
-def test_what_was_granted_needs_nobody_to_ask(home: Path, fake_ollama: FakeOllama) -> None:
-    call = ("write_file", {"path": "workspace/new.md", "content": "x"})
-    assert openclaw("policy", "allow", "tool", "write_file").returncode == 0
-    fake_ollama.say(Answer(calls=[call]), "It is written.")
-    assert openclaw("--mode", "ask", "write x to workspace/new.md").returncode == 0
-    assert (home / "workspace" / "new.md").exists()
 
 
 def test_yes_allows_what_would_be_asked(home: Path, fake_ollama: FakeOllama) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.command import openclaw
-from tests.fakes.ollama_server import Answer, FakeOllama, last_words
+from tests.fakes.ollama_server import Answer, FakeOllama
 
 COMMAND = [sys.executable, "-m", "openclaw"]
 posix = pytest.mark.skipif(os.name == "nt", reason="limits, signals and modes of POSIX")
@@ -78,36 +77,17 @@ def called(tool: str, **arguments: Any) -> Answer:
 # -------- the server
 
 
-@pytest.mark.parametrize(
-    ("fault", "told"),
-    [
-        (Answer(status=500, error="out of memory"), r"out of memory"),
-        (Answer("Once upon a time", cut_after=2), r"(?i)cut|broke|ended|connection"),
-        (Answer("Once upon a time", end_after=2), r"(?i)cut|broke|ended|connection"),
-        (Answer("Once upon a time", malformed_after=2), r"not a chat reply"),
-        (Answer("Once", prompt_tokens=30), r"read only 30 of about \d{3,} tokens"),
-    ],
-    ids=["500", "cut", "ended", "malformed", "too few tokens"],
-)
 def test_a_failing_server_is_one_clear_line_and_what_was_asked_is_kept(
-    fault: Answer, told: str, home: Path, fake_ollama: FakeOllama
+    home: Path, fake_ollama: FakeOllama
 ) -> None:
-    fake_ollama.say(fault)
+    fake_ollama.say(Answer(status=500, error="out of memory"))
     done = asked("Tell a story.")
     assert done.returncode == 1
     *_, message, hint = done.stderr.splitlines()
-    assert message.startswith("openclaw: ") and re.search(told, message)
+    assert message.startswith("openclaw: ") and "out of memory" in message
     assert hint.startswith("  ")
     assert len(fake_ollama.chats) == 1
     assert said(home) == ["Tell a story."]
-
-
-def test_a_slow_first_word_is_waited_for_and_said(home: Path, fake_ollama: FakeOllama) -> None:
-    fake_ollama.say(Answer("Hello.", stall=1.5))
-    done = asked("Say hello.")
-    assert (done.returncode, done.stdout) == (0, "Hello.\n")
-    assert "loading" in done.stderr
-    assert len(fake_ollama.chats) == 1
 
 
 def test_after_a_fault_the_conversation_goes_on(home: Path, fake_ollama: FakeOllama) -> None:
@@ -122,28 +102,17 @@ def test_after_a_fault_the_conversation_goes_on(home: Path, fake_ollama: FakeOll
 
 
 @posix
-def test_a_disk_that_is_full_while_saving_loses_nothing(
+def test_a_read_only_home_is_searched_and_a_prompt_in_it_is_one_clear_line(
     home: Path, fake_ollama: FakeOllama
 ) -> None:
-    fake_ollama.say("One.", "Two.")
-    assert asked("first").returncode == 0
-    (path,) = home.glob("sessions/*.json")
-    before = path.read_bytes()
-    done = limited(len(before), "-c", "second")
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-2].startswith("openclaw: cannot write ")
-    assert path.read_bytes() == before
-    assert not list(home.rglob(".openclaw-*.tmp"))
-    assert asked("-c", "third").stdout == "Two.\n"
-
-
-@posix
-def test_a_read_only_home_is_one_clear_line(home: Path, fake_ollama: FakeOllama) -> None:
+    (home / "openclaw.yaml").write_text("embedding: none\n", "utf-8")
+    (home / "memory" / "MEMORY.md").write_text("- The boat costs 640 euros.\n", "utf-8")
     folders = [home, *(path for path in home.rglob("*") if path.is_dir())]
     for folder in folders:
         folder.chmod(0o555)
     try:
         done = common("Say hello.")
+        found = common("memory", "search", "boat", "--json")
     finally:
         for folder in folders:
             folder.chmod(0o755)
@@ -151,6 +120,9 @@ def test_a_read_only_home_is_one_clear_line(home: Path, fake_ollama: FakeOllama)
     assert "read-only" in done.stderr.splitlines()[-2]
     assert str(home) in done.stderr
     assert not list(home.glob("sessions/*.json"))
+    assert [passage["path"] for passage in json.loads(found.stdout)] == ["memory/MEMORY.md"]
+    told = "the memory index is kept in memory only: its folder cannot be written"
+    assert found.stderr == f"openclaw: {told}\n"
 
 
 @posix
@@ -182,27 +154,3 @@ def test_two_processes_in_one_session_take_turns(home: Path, fake_ollama: FakeOl
     assert [stored[1], stored[3]] == ["One.", "Two."]
     assert sorted([stored[0], stored[2]]) == ["first", "second"]
     assert len(fake_ollama.chats[1]["messages"]) == 4
-
-
-# -------- what files hold
-
-
-def test_bytes_that_are_no_text_are_shown_and_never_written_back(
-    home: Path, fake_ollama: FakeOllama
-) -> None:
-    old = "caf\u00e9 at nine\n".encode("latin-1")
-    (home / "workspace" / "old.txt").write_bytes(old)
-    fake_ollama.say(
-        called("read_file", path="workspace/old.txt"),
-        called("edit_file", path="workspace/old.txt", find="nine", replace="ten"),
-        "It could not be changed.",
-    )
-    done = asked("Change nine to ten in old.txt", stdin=b"seen at the caf\xe9\n")
-    assert done.returncode == 0
-    assert "seen at the caf\ufffd" in last_words(fake_ollama.chats[0])
-    assert "caf\ufffd at nine" in last_words(fake_ollama.chats[1])
-    assert "UTF-8" in last_words(fake_ollama.chats[2])
-    assert (home / "workspace" / "old.txt").read_bytes() == old
-
-
-# -------- what the model does

@@ -3,7 +3,6 @@ written through them, nothing waits, and it is told in a line."""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -15,10 +14,9 @@ from pathlib import Path
 import pytest
 
 from openclaw.errors import OpenclawError
-from openclaw.security.audit import Audit
 from openclaw.storage.home import Home
 from openclaw.tools.shell.sandbox import SandboxOptions, placeholders, tidy_up
-from openclaw.types import CallRecord, Mode
+from openclaw.types import Mode
 from tests.attacks.harm import files
 from tests.attacks.orders import Call
 from tests.attacks.world import World, world
@@ -98,29 +96,6 @@ def test_the_head_does_not_follow_links(it: Talk, name: str) -> None:
     assert f"{name} is not read: it is a link" in notices(said)
     assert "init" not in notices(said)
     assert of_u(it) == before
-
-
-def test_the_tool_todo_does_not_write_through_a_link(it: Talk) -> None:
-    before = of_u(it)
-    replaced(it.root / "memory" / "TODO.md", "../../U/.profile")
-    add = call("todo", action="add", list="Tasks", items=["buy $(milk)"])
-    it.say("Put milk on my list.", add, "I could not do it.")
-    assert of_u(it) == before and SAID not in told(it)
-
-
-def test_the_record_of_actions_is_not_written_through_a_link(it: Talk) -> None:
-    before = of_u(it)
-    log = it.root / ".openclaw" / "logs" / "actions.jsonl"
-    for target in ("../../../U/.profile", "../../../U/new"):
-        replaced(log, target)
-        audit = Audit(log)
-        audit.write(CallRecord("run_shell", "`touch U/pwned`", "refused"))
-        assert "is a link" in audit.trouble and of_u(it) == before
-    log.unlink()
-    os.link(it.root.parent / "U" / ".profile", log)
-    audit = Audit(log)
-    audit.write(CallRecord("run_shell", "`touch U/pwned`", "refused"))
-    assert not audit.trouble and of_u(it) == before
 
 
 @pytest.mark.parametrize("name", ["sandbox.lock", ""])
@@ -232,23 +207,6 @@ def said_by(home: Home, *lines: str) -> list[tuple[str, str]]:
         ((said / f"{n}.out").read_text("utf-8"), (said / f"{n}.err").read_text("utf-8"))
         for n in range(len(lines))
     ]
-
-
-def test_a_note_of_the_day_that_is_a_pipe_holds_no_turn_up(it: Talk) -> None:
-    path = it.root / "memory" / "2026-11-21.md"
-    os.mkfifo(path)
-    said = notices(it.say("I'm allergic to bees.", "I see."))
-    assert "a pipe, not a regular file" in said
-
-
-def test_a_session_that_is_a_link_is_not_read(it: Talk) -> None:
-    talk_of_u = it.root.parent / "U" / "s.json"
-    talk_of_u.write_text(json.dumps({"id": "s", "messages": [{"role": "user", "content": SAID}]}))
-    before = of_u(it)
-    replaced(it.root / "sessions" / "s.json", talk_of_u)
-    store = it.app.sessions
-    assert not store.list() and "is a link" in store.problems[0]
-    assert of_u(it) == before
 
 
 def test_an_attacked_home_in_all_modes(tmp_path: Path) -> None:

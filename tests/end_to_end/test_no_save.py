@@ -11,16 +11,9 @@ from openclaw.errors import UsageError
 from openclaw.messages import Entry
 from openclaw.sessions.store import SessionStore, UnsavedSessions
 from tests.fakes.command import Result, openclaw
-from tests.fakes.git_home import copy_home
 from tests.fakes.ollama_server import Answer, FakeOllama
 
 SECRET = "my rash is back, I always use the blue cream"
-
-
-@pytest.fixture
-def home(fake_ollama: FakeOllama, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("OLLAMA_HOST", fake_ollama.url)
-    return copy_home(tmp_path / "home", "model: ollama/fake:1b\nprotocol: native\nrecall: tool\n")
 
 
 def run(home: Path, *words: str, stdin: str = "") -> Result:

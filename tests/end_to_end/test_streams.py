@@ -12,18 +12,12 @@ import pytest
 
 from tests.data.sample import sample
 from tests.fakes.command import openclaw
-from tests.fakes.git_home import copy_home
 from tests.fakes.ollama_server import FakeOllama, last_words
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="lines for a POSIX shell")
 needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
 MORE = ("--version", "todo list --json")
 FULL = "openclaw: standard output cannot be written: No space left on device\n"
-
-
-@pytest.fixture
-def home(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
-    return copy_home(tmp_path / "home", "model: ollama/fake:1b\nprotocol: native\n")
 
 
 def shell(line: str, cwd: Path, stdin: int | None = subprocess.DEVNULL) -> tuple[int, str, str]:

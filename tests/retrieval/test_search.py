@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import re
 import subprocess
 import sys
@@ -231,30 +230,6 @@ def test_an_edit_is_found_at_once_and_what_was_there_is_not(home: Path, opened: 
     assert search.search("Petersen") == []
 
 
-@pytest.mark.slow
-def test_a_hundred_edits_of_another_editor_are_never_missed(home: Path, opened: Opened) -> None:
-    search, chance = opened(), random.Random(7)
-    truth: dict[str, list[str]] = {f"memory/n{n}.md": [] for n in range(6)}
-    gone: list[str] = []
-    for step in range(100):
-        path = chance.choice(list(truth))
-        lines = truth[path]
-        if lines and chance.random() < 0.35:
-            gone.append(lines.pop(chance.randrange(len(lines))))
-        word = f"marker{step}x"
-        lines.insert(chance.randint(0, len(lines)), word)
-        text = "".join(f"- item {line} stands here\n" for line in lines)
-        if chance.random() < 0.5:
-            write(home, path, text)
-        else:  # as editors do: a new file in place of the old one
-            write(home, f"{path}.swp", text).replace(home / path)
-        asked = chance.choice(lines)
-        assert places(search.search(asked, 1)) == [f"{path}:{lines.index(asked) + 1}"]
-        if gone:
-            lost = chance.choice(gone)
-            assert not any(lost in found.text for found in search.search(lost))
-
-
 class LoadedAhead(WordEmbedder):
     """Notes that it was to be loaded, and fails."""
 
@@ -300,55 +275,6 @@ def test_a_file_that_changes_while_it_is_searched_is_searched_again(
 
     found = opened(Saboteur()).search("who serviced the boiler?")
     assert places(found)[0] == "memory/2026-03-02.md:5"
-
-
-@pytest.mark.slow
-def test_many_threads_search_refresh_and_edit(home: Path, opened: Opened) -> None:
-    search, faults, done = opened(WordEmbedder()), [], threading.Event()
-    written = DAY + TRIP + "".join(f"- note{n} boiler\n" for n in range(20))
-    search.refresh()
-    search.embed()
-
-    def keep(work: Callable[[int], None]) -> None:
-        for step in range(10_000):
-            if done.is_set():
-                return
-            try:
-                work(step)
-            except Exception as error:  # noqa: BLE001 - whatever went wrong is the finding
-                faults.append(error)
-                return
-
-    def look(step: int) -> None:
-        for passage in search.search(f"boiler note{step % 20}"):
-            assert passage.text in written
-
-    works = [
-        lambda step: search.refresh() and None,
-        lambda step: search.embed(seconds=0.05) and None,
-        lambda step: write(home, "memory/n.md", f"- note{step % 20} boiler\n") and None,
-        look,
-        look,
-    ]
-    threads = [threading.Thread(target=keep, args=(work,)) for work in works]
-    for thread in threads:
-        thread.start()
-    time.sleep(1.5)
-    done.set()
-    for thread in threads:
-        thread.join()
-    assert not faults
-    assert search.search("boiler")[0].text
-
-
-def test_an_index_damaged_between_two_searches_is_built_anew(home: Path, opened: Opened) -> None:
-    search = opened()
-    assert search.search("boiler")
-    search.close()
-    (home / ".openclaw" / "index" / "index.sqlite").write_bytes(b"no database" * 1000)
-    again = opened()
-    assert places(again.search("boiler"))[0] == "memory/2026-03-02.md:3"
-    assert again.notices == ["the memory index was damaged and is built again"]
 
 
 # -------- meaning that fails

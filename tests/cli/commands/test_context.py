@@ -91,11 +91,6 @@ def test_parts_of_the_message_are_told_apart(home: Home) -> None:
     assert names[-3:] == ["tail", "attached", "message"]
 
 
-def test_tools_that_nobody_could_allow_are_not_offered_and_the_mode_decides(home: Home) -> None:
-    seen = [claw("--raw", "Hello.", *more) for more in ([], ["--mode", "full"])]
-    assert ['"const":"web_search"' in raw for raw in seen] == [False, True]
-
-
 @pytest.mark.parametrize("words", [("--raw", "--json"), ("--cache", "--diff"), ("--raw", "--diff")])
 def test_what_cannot_be_shown_together_is_refused(home: Home, words: tuple[str, ...]) -> None:
     assert claw(*words, code=2) == "" and "exclude each other" in claw.err

@@ -170,12 +170,6 @@ def test_the_question_tells_what_a_hook_is_given_and_how_its_words_count(home: P
     assert "gets AWS_SECRET of your environment" in out and "its words count as yours" in out
 
 
-def test_a_very_long_word_keeps_no_command_from_running(home: Path) -> None:
-    put(home, {"before_turn": ["x" * 300]})
-    claw("trust", "--yes")
-    assert "runs" in claw("list")
-
-
 def test_what_cannot_be_said_yes_to_is_told_with_the_reason(home: Path) -> None:
     put(home, {"before_turn": "make -C workspace"})
     err = claw.error("trust", "--yes", code=7)

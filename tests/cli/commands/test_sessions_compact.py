@@ -13,7 +13,7 @@ from openclaw.sessions.store import SessionStore
 from openclaw.storage.home import Home
 from openclaw.storage.new_home import create_home
 from tests.fakes.command import CommandLine
-from tests.fakes.ollama_server import Answer, FakeModel, FakeOllama
+from tests.fakes.ollama_server import FakeModel, FakeOllama
 
 claw = CommandLine()
 
@@ -66,22 +66,3 @@ def test_a_dry_run_and_json_change_nothing_but_what_is_asked(
     assert shown["id"] == "bread" and shown["messages"] == 6
     assert shown["before_tokens"] > 0 and "bake bread" in shown["summary"]
     assert len(store.load("bread").messages) == 10
-
-
-def test_a_server_that_fails_leaves_the_notes_as_the_summary(
-    tmp_path: Path, server: FakeOllama
-) -> None:
-    store = stored(tmp_path)
-    server.say(Answer(status=500), Answer(status=500))
-    claw("sessions", "compact", "bread")
-    assert "the notes serve alone" in claw.err
-    assert "We bake bread number 0" in store.load("bread").compressed_context
-
-
-def test_a_short_conversation_and_an_unknown_one_are_wrong_usage(
-    tmp_path: Path, server: FakeOllama
-) -> None:
-    stored(tmp_path, 2)
-    assert "nothing to compact" in claw.error("sessions", "compact", "bread", code=2)
-    claw("sessions", "compact", "cake", code=2)
-    assert not server.chats

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from openclaw.cli.main import run
 from tests.fakes.command import CommandLine
 from tests.fakes.git_home import copy_home
 from tests.fakes.ollama_server import Answer, FakeOllama
@@ -102,19 +101,6 @@ def test_another_model_is_told_and_only_what_it_does_counts(
     out = claw("sessions", "replay", "one:2", "--model", "ollama/other:9b")
     assert "turn 2  same" in out
     assert "  (model)  ollama/fake:1b -> ollama/other:9b\n" in out
-
-
-def test_nothing_of_the_home_is_changed_and_no_session_is_saved(
-    recorded: Path, fake_ollama: FakeOllama
-) -> None:
-    def files() -> dict[str, bytes]:
-        found = (path for path in recorded.rglob("*") if path.is_file())
-        return {str(path): path.read_bytes() for path in found}
-
-    before = files()
-    again(fake_ollama)
-    assert run(["sessions", "replay", "one"]) == 0
-    assert files() == before
 
 
 def test_a_model_that_is_gone_is_named_with_what_to_do(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,10 +24,10 @@ A = "workspace/a.md"
 claw = CommandLine()
 
 
-@pytest.fixture(params=[pytest.param("git", marks=needs_git), "no git"])
-def it(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GitTalk]:
-    home = tmp_path / "home"
-    yield git_talk(home) if request.param == "git" else GitTalk(talk(home))
+@pytest.fixture
+def it(tmp_path: Path) -> GitTalk:
+    """A talk in a home without git; `tests/agent/test_undo.py` has both kinds of homes."""
+    return GitTalk(talk(tmp_path / "home"))
 
 
 def newest(it: GitTalk) -> Turn:
@@ -55,17 +54,6 @@ def test_undo_tells_what_it_took_back_and_redo_puts_it_back(it: GitTalk) -> None
     assert "put back; openclaw undo takes it back" in out
     assert (it.root / A).read_text() == "one\n"
     assert len(it.talk.stored["messages"]) == 3
-
-
-def test_several_turns_go_at_once_whichever_conversation_they_are_of(it: GitTalk) -> None:
-    it.write(A, "one\n")
-    it.talk.session = it.talk.app.sessions.new()
-    it.append(A, "two\n")
-    it.append(A, "three\n")
-    claw("undo", "2")
-    assert (it.root / A).read_text() == "one\n"
-    claw("redo")
-    assert (it.root / A).read_text() == "one\ntwo\nthree\n"
 
 
 def test_more_turns_than_there_are_take_a_yes(it: GitTalk) -> None:

@@ -112,15 +112,6 @@ def test_python_runs_there(runner: Runner) -> None:
     assert py(runner, "print(6 * 7)") == "Exit code 0.\n42"
 
 
-def test_what_is_tried_writes_nowhere(runner: Runner, home: Home) -> None:
-    for layered in (runner.layered, lambda root: False):
-        runner.layered = layered
-        line = "cat workspace/notes.md; echo x > workspace/notes.md; rm -f top"
-        assert tried(runner, line) is None
-        assert "one\n" in (tried(runner, "cat workspace/notes.md; echo y >&2") or "")
-    assert contents(home) == contents(make_home(home.root))
-
-
 def test_git_reads_the_home(runner: Runner, home: Home) -> None:
     if os.system(f"cd {home.root} && rm -rf .git && git init -q . 2>/dev/null"):
         pytest.skip("git is missing")
@@ -275,33 +266,6 @@ def test_memory_is_fixed_where_there_is_none_yet_and_no_layer(
     turn_changes.foreign.append("web: evil.example")
     sh(runner, "mkdir -p memory; echo '- evil' > memory/MEMORY.md")
     assert not home.memory.exists()
-
-
-def test_a_link_that_leads_out_is_not_followed_by_the_file_tools(
-    runner: Runner, home: Home, tmp_path: Path, turn_changes: TurnChanges
-) -> None:
-    outside = tmp_path / "outside.md"
-    outside.write_text("mine\n")
-    sh(runner, f"ln -s {outside} workspace/link.md; ln -s {tmp_path} workspace/folder")
-    files = FileTools(home, turn_changes)
-    for path in ("workspace/link.md", "workspace/folder/new.md", "workspace/folder/outside.md"):
-        with pytest.raises(ToolProblem):
-            files.write_file(path, "evil\n")
-        with pytest.raises(ToolProblem):
-            files.read_file(path)
-    assert "link.md:1" not in files.search_files("mine")
-    assert outside.read_text() == "mine\n" and not (tmp_path / "new.md").exists()
-
-
-def test_pipes_and_devices_that_it_leaves_do_not_hold_up_the_file_tools(
-    runner: Runner, home: Home, turn_changes: TurnChanges
-) -> None:
-    sh(runner, "mkfifo workspace/pipe.md; mknod workspace/zero c 1 5; ln -s /dev/zero workspace/z")
-    files = FileTools(home, turn_changes)
-    assert "one" in files.search_files("one")
-    for name in ("workspace/pipe.md", "pipe.md", "workspace/zero", "workspace/z"):
-        with pytest.raises(ToolProblem):
-            files.read_file(name)
 
 
 def test_no_file_that_acts_as_its_owner_is_left(runner: Runner, home: Home) -> None:

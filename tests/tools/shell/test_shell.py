@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -484,36 +483,12 @@ def test_names_that_a_file_gives_are_not_read_unasked(
     assert "geheim" not in text and (confined or not ok)
 
 
-def test_reading_runs_unasked_and_the_rest_is_refused_when_nobody_can_be_asked(
-    home: Home, confined: bool
-) -> None:
-    turn_changes = TurnChanges()
-    toolbox = box(home, confined, "edit", turn_changes)
-    if confined:
-        assert call(toolbox, "cat workspace/notes.md") == ("Exit code 0.\none\ntwo", True)
-    text, ok = call(toolbox, "echo x > workspace/a")
-    assert not ok and text.startswith("Refused")
-    assert not (home.workspace / "a").exists()
-    assert len(turn_changes.refused) == 1
-
-
 def test_what_is_asked_says_that_there_is_no_sandbox(home: Home) -> None:
     shell = next(t for t in shell_tools(home, confined=False).tools() if t.name == "run_shell")
     assert shell.action is not None
     action = shell.action({"command": " make test "})
     assert (action.effect, action.target) == ("run", "make test")
     assert action.text == "without a sandbox: bubblewrap is not installed"
-
-
-@confined_only
-def test_even_an_approved_command_does_not_see_secrets_in_the_sandbox(home: Home) -> None:
-    text = shell_tools(home, confined=True).run_shell(
-        "cat workspace/.env .openclaw/secrets.json; cp workspace/.env workspace/copy; true"
-    )
-    assert "geheim" not in text
-    copy = home.workspace / "copy"
-    assert not copy.exists() or "geheim" not in copy.read_text()
-    assert (home.workspace / ".env").read_text() == "KEY=geheim\n"
 
 
 # -------- what it changed
@@ -667,14 +642,3 @@ def test_a_variable_that_the_settings_name_arrives(
     assert "proxy.example" not in tools.run_shell("env > workspace/e; cat workspace/e")
     tools.runner.env = ("HTTPS_PROXY",)
     assert "proxy.example" in tools.run_shell("env > workspace/e; cat workspace/e")
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
-def test_nothing_outlives_a_command_without_a_sandbox(home: Home) -> None:
-    began = time.monotonic()
-    shell_tools(home, False).run_shell(
-        "setsid nohup sh -c 'sleep 0.6; touch workspace/late' >/dev/null 2>&1 & sleep 0.1"
-    )
-    assert time.monotonic() - began < 5
-    time.sleep(0.8)
-    assert not (home.workspace / "late").exists()

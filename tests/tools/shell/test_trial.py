@@ -142,12 +142,6 @@ def test_the_long_output_of_a_line_that_is_asked_for_is_not_kept(runner: Runner)
 
 
 @confined_only
-def test_credentials_are_not_seen(runner: Runner) -> None:
-    line = "cat workspace/.env .openclaw/secrets.json; grep -rh geheim . ; tar c . | tr -d '\\0'"
-    assert "KEY" not in (tried(runner, line) or "")
-
-
-@confined_only
 def test_it_gets_no_variable_of_the_settings(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WANTED", "geheim")
     runner = Runner(home, TurnChanges(), env=("WANTED",))
