@@ -98,7 +98,9 @@ def hints() -> Iterator[list[str]]:
     """The words behind each `openclaw` in what errors and checks say is to be done."""
     for path in sorted((TOP / "openclaw").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in SAYING:
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+                continue
+            if node.func.id in SAYING:
                 for text in node.args[1:]:
                     yield from (found.split() for found in NAMED.findall(ast.unparse(text)))
 

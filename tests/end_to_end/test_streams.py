@@ -126,7 +126,7 @@ def test_a_loop_runs_for_each_of_its_lines(line: str, home: Path, fake_ollama: F
             "cat list | sh -c '$openclaw ask; true'",
             "{ read x; $openclaw ask --stdin; } < list",
         ],
-        3,
+        2,
     ),
 )
 def test_what_is_given_to_the_command_goes_along(

@@ -22,6 +22,7 @@ from openclaw.models.base import Profile, Score
 from openclaw.models.profile import known_profiles, write_profile
 from openclaw.storage.program import profiles_folder
 from tests.evals.test_model_test import CALLS
+from tests.fakes.command import CommandLine
 from tests.fakes.ollama_server import Answer, FakeModel, FakeOllama, last_words
 
 # -------- the whole test
@@ -147,34 +148,23 @@ def test_a_model_of_an_openai_compatible_server_is_tested(fake_ollama: FakeOllam
 # -------- the command
 
 
-def _models(*words: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "openclaw", "models", "test", *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        stdin=subprocess.DEVNULL,
-        text=True,
-        encoding="utf-8",
-    )
+claw = CommandLine("models", "test")
 
 
 def test_the_command_prints_what_it_found_beside_what_was_known(fake_ollama: FakeOllama) -> None:
     write_profile(profiles_folder(), Profile("ollama/older:3b", "ab", "2026-11-01", read_rate=50.0))
     fake_ollama.say(*[_clever] * 30)
-    done = _models("ollama/fake:1b", "--quick")
-    out, err = done.communicate(timeout=60)
-    assert (done.returncode, err) == (0, "")
+    out = claw("ollama/fake:1b", "--quick")
+    assert claw.err == ""
     assert "ollama/fake:1b" in out.splitlines()[0]
     assert "ollama/older:3b" in out.splitlines()[0]
     assert "3 of 3 native" in out
 
 
 def test_the_list_shows_what_is_known_and_asks_nobody() -> None:
-    done = _models("--list")
-    assert "No model was tested" in done.communicate(timeout=60)[0]
+    assert "No model was tested" in claw("--list")
     write_profile(profiles_folder(), Profile("ollama/older:3b", "ab", "2026-11-01", read_rate=50.0))
-    done = _models("--list", "--json")
-    (told,) = json.loads(done.communicate(timeout=60)[0])
+    (told,) = claw.json("--list")
     assert (told["model"], told["read_rate"]) == ("ollama/older:3b", 50.0)
 
 
@@ -182,10 +172,7 @@ def test_one_model_that_is_missing_does_not_keep_the_others_from_being_tested(
     fake_ollama: FakeOllama,
 ) -> None:
     fake_ollama.say(*[_clever] * 30)
-    done = _models("ollama/other:7b", "ollama/fake:1b", "--quick", "--json")
-    out, _ = done.communicate(timeout=60)
-    assert done.returncode == 5
-    first, second = json.loads(out)
+    first, second = claw.json("ollama/other:7b", "ollama/fake:1b", "--quick", code=5)
     assert first["model"] == "ollama/fake:1b"
     assert "no model other:7b" in second["error"]
 
@@ -193,7 +180,11 @@ def test_one_model_that_is_missing_does_not_keep_the_others_from_being_tested(
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C goes to a whole console there")
 def test_ctrl_c_keeps_what_was_measured(fake_ollama: FakeOllama) -> None:
     fake_ollama.say(*[_clever] * 4, Answer("late", stall=30.0))
-    done = _models("ollama/fake:1b")
+    done = subprocess.Popen(
+        [sys.executable, "-m", "openclaw", "models", "test", "ollama/fake:1b"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+        encoding="utf-8",
+    )  # fmt: skip
     while len(fake_ollama.chats) < 5:
         assert done.poll() is None
         time.sleep(0.02)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,7 +22,7 @@ from openclaw.sessions.store import SessionStore
 from openclaw.storage.home import Home
 from openclaw.storage.trust_store import trust_home
 from tests.fakes.command import CommandLine
-from tests.fakes.files import write_files
+from tests.fakes.files import kept_folder, write_files
 from tests.fakes.git_home import Snapshot, git, identity, needs_git, posix_only, snapshot
 from tests.fakes.skill_home import SKILL
 
@@ -36,6 +38,14 @@ FILES = {
     "skills/weather/run.sh": "echo sun\n",
     "skills/.proposed/fold/SKILL.md": SKILL.format("fold"),
     "openclaw.yaml": "# mine\nmodel: ollama/fake:1b\ngrants:\n  - 2026-01-01 host example.org\n",
+}
+AGENT = {
+    "SOUL.md": "# Other\n",
+    "MEMORY.md": "# Memory\n\n- Bo plays chess\n",
+    "memory/2026-02-01.md": "# Day\n\n- A day\n",
+    "skills/fish/SKILL.md": SKILL.format("fish"),
+    "skills/with-program/SKILL.md": SKILL.format("with-program"),
+    "skills/with-program/go.sh": "echo go\n",
 }
 COMMANDS = (
     "todo add buy milk --list Home",
@@ -73,42 +83,12 @@ class Place:
     """A home with something of everything, under git or not."""
 
     def __init__(self, root: Path, *, in_git: bool) -> None:
-        self.home = Home(root / "home")
-        self.in_git = in_git
-        write_files(self.home.root, FILES)
-        (self.home.skills / "weather" / "run.sh").chmod(0o755)
-        trust_home(self.home)
-        store = SessionStore(self.home.sessions)
-        session = store.new("talk")
-        session.messages += [
-            Entry(role, f"{n}") for n in range(8) for role in ("user", "assistant")
-        ]
-        store.save(session)
-        store.compact(session, 8, "in short")
-        (self.home.sessions / "talk.notes.md").write_text("# Notes\n", "utf-8")
-        self.new = write_files(root / "weather", {
-            "SKILL.md": SKILL.format("storms"),
-            "bin/gust.sh": "echo gust\n",
-        })  # fmt: skip
-        (self.new / "bin" / "gust.sh").chmod(0o755)
-        self.again = write_files(
-            root / "again", {"SKILL.md": SKILL.format("weather"), "new.txt": "new"}
+        shutil.copytree(_made(in_git), root, dirs_exist_ok=True)
+        self.home, self.in_git = Home(root / "home"), in_git
+        self.new, self.again, self.notes, self.agent = (
+            root / name for name in ("weather", "again", "vault", "agent")
         )
-        self.notes = write_files(root / "vault", {f"page{n}.md": f"# Page {n}\n" for n in range(3)})
-        self.agent = write_files(root / "agent", {
-            "SOUL.md": "# Other\n",
-            "MEMORY.md": "# Memory\n\n- Bo plays chess\n",
-            "memory/2026-02-01.md": "# Day\n\n- A day\n",
-            "skills/fish/SKILL.md": SKILL.format("fish"),
-            "skills/with-program/SKILL.md": SKILL.format("with-program"),
-            "skills/with-program/go.sh": "echo go\n",
-        })  # fmt: skip
-        if in_git:
-            git(self.home.root, "init", "--quiet")
-            identity(self.home.root)
-            (self.home.root / ".gitignore").write_text(".openclaw/\n", "utf-8")
-            git(self.home.root, "add", "--all")
-            git(self.home.root, "commit", "--quiet", "--message", "mine")
+        trust_home(self.home)
 
     def files(self) -> Snapshot:
         return snapshot(self.home.root)
@@ -127,6 +107,34 @@ class Place:
     def check_clean(self) -> None:
         if self.in_git:
             assert git(self.home.root, "status", "--porcelain") == ""
+
+
+@cache
+def _made(in_git: bool) -> Path:
+    """The folders of a place, to be copied."""
+    root = kept_folder()
+    home = Home(root / "home")
+    write_files(home.root, FILES)
+    (home.skills / "weather" / "run.sh").chmod(0o755)
+    store = SessionStore(home.sessions)
+    session = store.new("talk")
+    session.messages += [Entry(role, f"{n}") for n in range(8) for role in ("user", "assistant")]
+    store.save(session)
+    store.compact(session, 8, "in short")
+    (home.sessions / "talk.notes.md").write_text("# Notes\n", "utf-8")
+    new = {"SKILL.md": SKILL.format("storms"), "bin/gust.sh": "echo gust\n"}
+    write_files(root / "weather", new)
+    (root / "weather" / "bin" / "gust.sh").chmod(0o755)
+    write_files(root / "again", {"SKILL.md": SKILL.format("weather"), "new.txt": "new"})
+    write_files(root / "vault", {f"page{n}.md": f"# Page {n}\n" for n in range(3)})
+    write_files(root / "agent", AGENT)
+    if in_git:
+        git(home.root, "init", "--quiet")
+        identity(home.root)
+        (home.root / ".gitignore").write_text(".openclaw/\n", "utf-8")
+        git(home.root, "add", "--all")
+        git(home.root, "commit", "--quiet", "--message", "mine")
+    return root
 
 
 @pytest.fixture(params=[pytest.param(True, marks=needs_git, id="git"), False])

@@ -61,6 +61,12 @@ def damage(path: Path, change: Callable[[bytes], bytes]) -> bytes:
     return data
 
 
+def committed(home: Home) -> None:
+    git = Git(home.root)
+    git.run("add", "-A")
+    git.run("-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "-m", "talk")
+
+
 # -------- damaged in its place
 
 
@@ -97,9 +103,7 @@ def test_zeros_at_the_end_of_a_file_do_no_harm(home: Home) -> None:
 @needs_git
 def test_the_last_commit_is_taken_when_it_has_more(home: Home) -> None:
     talk(home)
-    git = Git(home.root)
-    git.run("add", "-A")
-    git.run("-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "-m", "talk")
+    committed(home)
     damage(path_of(home), lambda data: bytes(len(data)))
     assert repaired(home, "sessions").fixed == "6 messages saved"
     assert len(said(home)) == 6
@@ -108,20 +112,12 @@ def test_the_last_commit_is_taken_when_it_has_more(home: Home) -> None:
 @needs_git
 def test_the_file_is_taken_when_the_last_commit_has_less(home: Home) -> None:
     session = talk(home)
-    git = Git(home.root)
-    git.run("add", "-A")
-    git.run("-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "-m", "talk")
+    committed(home)
     session.messages += [Entry("user", "newest"), Entry("assistant", "yes")]
     store(home).save(session)
     damage(path_of(home), lambda data: data[:-5])
     repaired(home, "sessions")
     assert said(home)[-2:] == ["newest", "yes"]
-
-
-def committed(home: Home) -> None:
-    git = Git(home.root)
-    git.run("add", "-A")
-    git.run("-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "-m", "talk")
 
 
 @needs_git
