@@ -181,24 +181,6 @@ def test_a_yes_typed_while_the_model_works_allows_nothing(
 
 
 @terminals
-@pytest.mark.parametrize("keys", sample(["y\r", "\x1b[200~a\r\ny\r\n\x1b[201~\r"]))
-def test_neither_does_it_in_a_talk(home: Path, fake_ollama: FakeOllama, keys: str) -> None:
-    fake_ollama.say(writes(2.0), "I was not allowed to.")
-    terminal = on_terminal("-m", "openclaw", "chat", pause=SOON)
-    terminal.expect("> ")
-    # What follows the first line is kept for the next prompt, and is no reply to a question.
-    terminal.send(f"write it down\r{keys}")
-    time.sleep(1.0)
-    terminal.send(keys)
-    terminal.expect(r"Allow\?")
-    time.sleep(READ)
-    terminal.send("n\r")
-    terminal.expect("not allowed to")
-    terminal.close(force=True)
-    assert not (home / "workspace" / "new.md").exists()
-
-
-@terminals
 def test_a_yes_that_a_prompt_finds_typed_is_no_reply_to_an_offer() -> None:
     from prompt_toolkit.application import create_app_session
     from prompt_toolkit.input import create_pipe_input

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import random
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -394,49 +391,3 @@ def test_a_full_disk_leaves_the_session_as_it_was(
     store.compact(session, 4, "in short")
     assert parts(store) == ["0001.json"]
     assert whole(store, store.load("long")) == numbers(8)
-
-
-COMPACT_ON_AND_ON = (
-    "import sys; from pathlib import Path\n"
-    "from openclaw.sessions.store import SessionStore; from openclaw.messages import Entry\n"
-    "store = SessionStore(Path(sys.argv[1]), Path(sys.argv[2]))\n"
-    "session = store.load('long')\n"
-    "print('in', flush=True)\n"
-    "while True:\n"
-    "    for _ in range(4):\n"
-    "        said = session.archived + len(session.messages)\n"
-    "        session.messages.append(Entry('assistant' if said % 2 else 'user', str(said)))\n"
-    "    store.save(session)\n"
-    "    store.compact(session, len(session.messages) - 2, f'to {said}')\n"
-    "    if session.archived % 3 == 0: store.restore(session)\n"
-)
-
-
-@pytest.mark.slow
-@POSIX
-def test_a_process_killed_while_compacting_leaves_the_old_or_the_new_state(
-    store: SessionStore,
-) -> None:
-    session = saved(store, 4)
-    chance = random.Random(6)
-    count = len(session.messages)
-    command = [sys.executable, "-c", COMPACT_ON_AND_ON, str(store.folder), str(store.locks)]
-    for _ in range(12):
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout and process.stdout.readline() == "in\n"
-            time.sleep(chance.uniform(0.0, 0.06))
-            process.send_signal(signal.SIGKILL)
-        session = store.load("long")
-        every = whole(store, session)
-        assert store.problems == []
-        assert every == numbers(len(every))
-        assert len(every) >= count
-        count = len(every)
-        assert bool(session.compressed_context) == bool(session.parts)
-        listed = {part.file for part in session.parts}
-        assert len({path.name for path in archive(store).glob("*.json")} - listed) <= 1
-        assert [summary.id for summary in store.list()] == ["long"]
-    assert count > 4
-    while session.parts:
-        store.restore(session)
-    assert [entry.content for entry in session.messages] == numbers(count)

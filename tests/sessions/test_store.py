@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -455,37 +453,6 @@ def test_a_full_disk_keeps_the_session_as_it_was(store: SessionStore) -> None:
     assert done.stdout.startswith("1 cannot write")
     assert names(store) == [f"{session.id}.json"]
     assert store.load(session.id) == session
-
-
-SAVE_ON_AND_ON = (
-    "import sys; from pathlib import Path\n"
-    "from openclaw.sessions.store import SessionStore; from openclaw.messages import Entry\n"
-    "store = SessionStore(Path(sys.argv[1]), Path(sys.argv[2]))\n"
-    "session = store.load('long')\n"
-    "while True:\n"
-    "    session.messages.append(Entry('user', 'y' * 2000))\n"
-    "    store.save(session)\n"
-    "    print(len(session.messages), flush=True)\n"
-)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="SIGKILL is POSIX")
-def test_a_process_killed_while_saving_loses_nothing_it_acknowledged(store: SessionStore) -> None:
-    session = saved(store, "start", name="long")
-    acknowledged = len(session.messages)
-    command = [sys.executable, "-c", SAVE_ON_AND_ON, str(store.folder), str(store.locks)]
-    for pause in (0.0, 0.011, 0.023, 0.037):
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout and process.stdout.readline()
-            time.sleep(pause)
-            process.send_signal(signal.SIGKILL)
-            rest = process.stdout.read().split()
-        acknowledged = max([acknowledged + 1, *map(int, rest[-1:])])
-        loaded = store.load("long")
-        assert len(loaded.messages) >= acknowledged
-        assert [summary.id for summary in store.list()] == ["long"]
-        acknowledged = len(loaded.messages)
 
 
 def test_a_conversation_is_called_by_the_name_that_it_was_given() -> None:

@@ -16,7 +16,7 @@ from selenium.webdriver.support.ui import Select
 
 from tests.data.sample import sample
 from tests.fakes.ollama_server import Answer, FakeOllama
-from tests.fakes.serving import serving, start_server
+from tests.fakes.serving import start_server
 from tests.web.conftest import Page
 
 WRITE = Answer(calls=[("write_file", {"path": "workspace/a.md", "content": "one\n"})])
@@ -92,20 +92,6 @@ def test_a_reload_in_mid_answer_loses_and_doubles_nothing(
     assert [each.text for each in page.all("article.user p")] == ["Tell a story"]
     assert len(page.all("article.agent")) == 1
     assert page.told() == []
-
-
-@pytest.mark.slow
-def test_two_tabs_show_the_same_run(page: Page, fake_ollama: FakeOllama) -> None:
-    fake_ollama.say(Answer([f"word{n} " for n in range(80)], pause=0.02))
-    page.ask("Tell a story")
-    page.sees("word2", ".stream")
-    first, address = page.browser.current_window_handle, page.browser.current_url
-    page.browser.switch_to.new_window("tab")
-    page.open(address.partition("#")[2])
-    page.sees("word79", ".agent .md")
-    page.browser.close()
-    page.browser.switch_to.window(first)
-    page.sees("word79", ".agent .md")
 
 
 @pytest.mark.slow
@@ -362,50 +348,6 @@ def type_keys(page: Page, *keys: str) -> None:
     else:
         chain.send_keys(*keys)
     chain.perform()
-
-
-@pytest.mark.slow
-def test_a_cut_network_is_told_and_the_answer_goes_on_after_it(
-    page: Page, fake_ollama: FakeOllama
-) -> None:
-    words = [f"word{n} " for n in range(100)]
-    fake_ollama.say(Answer(words, pause=0.02))
-    page.ask("Tell a story")
-    page.sees("word3", ".stream")
-    cut_network(page, True)
-    page.find("#tab-files").click()
-    page.sees("Failed to fetch", "#tab .problem")
-    time.sleep(0.5)
-    cut_network(page, False)
-    page.wait(lambda: page.find("article.agent .md").text.split() == "".join(words).split())
-    assert len(page.all("article.agent")) == 1
-
-
-def cut_network(page: Page, cut: bool) -> None:
-    page.browser.execute_cdp_cmd("Network.enable", {})
-    limits = {"offline": cut, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
-    page.browser.execute_cdp_cmd("Network.emulateNetworkConditions", limits)
-
-
-@pytest.mark.slow
-def test_a_server_that_is_gone_and_comes_back_is_told(
-    browser: Any, home: Path, fake_ollama: FakeOllama
-) -> None:
-    fake_ollama.say(Answer([f"word{n} " for n in range(200)], pause=0.02))
-    with serving(home) as (_, server):
-        page = Page(browser, server, home)
-        page.open()
-        page.ask("Tell a story")
-        page.sees("word3", ".stream")
-    page.sees("interrupted", "#messages .problem")
-    with serving(home, port=server.port) as (_, fresh):
-        page.find("#tab-files").click()
-        page.sees("openclaw serve --link")  # its token is a new one
-        page.server = fresh
-        page.open()
-        page.find("#session-list a").click()
-        page.sees("word3", "#messages")
-    browser.get("about:blank")
 
 
 @pytest.mark.slow
