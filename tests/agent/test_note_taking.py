@@ -184,15 +184,6 @@ def test_a_fact_from_an_earlier_turn_is_not_kept_again(it: Talk) -> None:
     assert note_text(it).count("bees") == 1
 
 
-@pytest.mark.parametrize(
-    "said",
-    ["My password is hunter2-Xk39.", "my api key is sk-proj-4f9aK2mQ8rT1vW6yZ3bN7cD5eG0hJ"],
-)
-def test_a_secret_is_never_kept(said: str, it: Talk) -> None:
-    it.say(said, "I see.")
-    assert note_text(it) == inbox(it) == ""
-
-
 def test_a_note_that_cannot_be_written_does_not_stop_the_turn(it: Talk) -> None:
     (it.root / NOTE).mkdir(parents=True)
     happened = it.say(FACT, "I see.")

@@ -324,15 +324,6 @@ def test_a_corrected_fact_is_told_and_both_files_are_in_what_the_turn_changed(wo
     assert again.text.endswith("It replaces, struck through: The standup is now at 10:00")
 
 
-def test_words_for_a_day_in_a_to_do_become_a_date(world: World) -> None:
-    outcome = world.todo("add", list="Work", items=["call Anna due:friday", "write by friday"])
-    assert "Added to Work: call Anna due:2026-11-27, write by friday." in outcome.text
-    assert world.todo("add", list="Work", items=["call Anna due:friday"]).text.startswith("Already")
-    refused = world.todo("add", list="Work", items=["rest due:whenever"])
-    assert not refused.ok
-    assert "due:whenever is no date; write due:2026-11-21" in refused.text
-
-
 @pytest.mark.parametrize(
     "name", ["commit-message", "read commit-message", "Commit Message", "`commit_message`",
              "commit-message skill", "skills/commit-message/SKILL.md", "comit-message"]

@@ -171,13 +171,6 @@ def test_several_that_fit_are_listed_with_their_places(claw: Claw) -> None:
     assert claw("forget", "I", "like", "tea", "--yes") == "forgotten: I like tea\n"
 
 
-def test_one_that_holds_goes_before_one_that_was_superseded(claw: Claw) -> None:
-    claw("add", "The standup is at 10:00")
-    assert claw("forget", "standup", "--yes") == "forgotten: The standup is at 10:00\n"
-    assert claw("forget", "standup", "--yes") == "forgotten: The standup is at 9:30\n"
-    assert "standup" not in claw.file()
-
-
 @terminals
 @pytest.mark.parametrize(("reply", "code"), [("n", 1), ("y", 0)])
 def test_on_a_terminal_forgetting_asks_first(claw: Claw, reply: str, code: int) -> None:
@@ -239,15 +232,6 @@ def test_candidates_are_accepted_and_rejected_by_number_or_text(claw: Claw) -> N
     assert not (claw.path.parent / "inbox" / f"{today()}.md").exists()
 
 
-def test_a_candidate_that_is_known_by_now_says_so(claw: Claw) -> None:
-    claw.notes.propose("Bob sells tea", "a page")
-    claw("add", "Bob sells tea")
-    assert claw("review", "--accept", "1") == (
-        "known already in memory/MEMORY.md:7: Bob sells tea\n"
-    )
-    assert claw.json("review") == []
-
-
 @terminals
 def test_on_a_terminal_each_candidate_is_asked_for(claw: Claw) -> None:
     for text in ("one thing", "two things", "some more", "last words"):
@@ -274,14 +258,6 @@ def test_escape_sequences_of_a_memory_do_not_reach_the_terminal(claw: Claw) -> N
     assert "red \u241b[31mpaint" in claw("list")
     assert "red \u241b[31mpaint" in claw("forget", "red", "--yes")
     assert "\x1b" not in claw.err
-
-
-def test_bytes_that_are_no_utf_8_are_listed_and_kept(claw: Claw) -> None:
-    claw.path.write_bytes(b"- caf\xe9\n- Ada\n")
-    assert claw.texts()[:2] == ["caf\ufffd", "Ada"]
-    claw("forget", "Ada", "--yes")
-    claw("add", "x is y")
-    assert claw.path.read_bytes().startswith(b"- caf\xe9\n- x is y <!-- fact")
 
 
 def test_pages_are_gathered_on_order_and_follow_what_is_added_and_forgotten(claw: Claw) -> None:

@@ -1,4 +1,4 @@
-"""`openclaw todo` and `skills` as a user types them."""
+"""`openclaw todo` as a user types it."""
 
 from __future__ import annotations
 
@@ -32,8 +32,6 @@ def home(tmp_path: Path) -> Path:
     files = {
         "workspace/SOUL.md": "# Soul\n",
         "memory/TODO.md": TODO,
-        "skills/good/SKILL.md": "---\nname: good\ndescription: Does good.\n---\nBe good.\n",
-        "skills/bad/SKILL.md": "no frontmatter\n",
     }
     root = write_files(tmp_path / "home", files)
     trust_home(Home(root))
@@ -206,24 +204,6 @@ def test_each_change_can_answer_as_json(claw: Claw) -> None:
     gone = claw.json("todo", "rm", "--list", "Groceries")
     assert [todo["id"] for todo in gone] == ["0a1b2c3d", "11223344"]
     assert claw.json("todo") == []
-
-
-def test_skills_are_listed_with_the_broken_ones(claw: Claw) -> None:
-    found = claw.json("skills", "list")
-    bad, good = (entry for entry in found if entry["source"] == "home")
-    assert good == {
-        "name": "good",
-        "description": "Does good.",
-        "path": "skills/good/SKILL.md",
-        "source": "home",
-        "eligible": True,
-        "problems": [],
-    }
-    assert (bad["name"], bad["eligible"]) == ("bad", False)
-    assert bad["problems"][0]["code"] == "frontmatter-missing"
-    assert "frontmatter-missing" in claw("skills", "list")
-    assert claw("skills", "show", "good") == "Be good.\n"
-    claw("skills", "show", "bad", code=2)
 
 
 HEAVY = (
