@@ -733,7 +733,15 @@ def test_hosts_are_read_as_ollama_reads_them(
 
 @pytest.mark.parametrize(
     "given",
-    ["box:port", "ftp://box", "http://box:99999", "127.0.0.1 :11434", "http://a b", "box\t:1"],
+    [
+        "box:port",
+        "ftp://box",
+        "http://box:99999",
+        "127.0.0.1 :11434",
+        "http://a b",
+        "box\t:1",
+        "caf\udce9",
+    ],
 )
 def test_a_host_that_is_none_is_named(given: str) -> None:
     with pytest.raises(UsageError, match="not a host"):

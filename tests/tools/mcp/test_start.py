@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from openclaw.agent.agent import Agent
 from openclaw.cli.commands.chat import ask_for_trust
 from openclaw.config import load_settings
 from openclaw.config.mcp_settings import Server, read_servers
+from openclaw.errors import AwayError
 from openclaw.maintenance.doctor.prerequisites import check_mcp
 from openclaw.storage.home import Home
 from openclaw.storage.trust_store import Trust
@@ -380,3 +382,34 @@ def test_where_no_server_runs_a_file_of_the_home_there_is_nothing_to_say(home: H
     (home.root / "openclaw.yaml").write_text("mcp: {x: {command: npx, args: [x]}}\n", "utf-8")
     refused = claw.error("trust", "--yes", code=2)
     assert "no MCP servers to allow" in refused and "docs/mcp.md" in refused
+
+
+@pytest.mark.skipif(os.name == "nt", reason="files in use")
+def test_a_program_that_is_exchanged_all_the_time_is_never_the_other_one(home: Home) -> None:
+    one = server(home, put(home, "server.py"))
+    starts = ServerStarter(home, [one], Trust(home.root.parent / "trust.json"))
+    starts.allow(starts.asked())
+    script, bad, other = (home.root / name for name in ("server.py", "bad.md", "other"))
+    bad.write_text(PLANTED, "utf-8")
+    over = threading.Event()
+
+    def exchange() -> None:
+        while not over.is_set():
+            script.rename(other)
+            bad.rename(script)
+            script.rename(bad)
+            other.rename(script)
+
+    racing = threading.Thread(target=exchange)
+    racing.start()
+    ran: list[str] = []
+    try:
+        for number in range(10_000):
+            if ran and number >= 100:
+                break
+            with suppress(AwayError, FileNotFoundError), starts.prepare(one) as start:
+                ran.append((start.folder / start.words[1]).read_text("utf-8"))
+    finally:
+        over.set()
+        racing.join()
+    assert ran and set(ran) == {TELLING}
