@@ -103,6 +103,7 @@ def test_a_path_is_matched_leniently(files: FileTools, path: str) -> None:
 def test_a_missing_file_is_answered_with_the_nearest_names(files: FileTools) -> None:
     text = problem(files.read_file, "workspace/confg.ini")
     assert "There is no file workspace/confg.ini. Files: workspace/config.ini" in text
+    assert "Files: workspace/" in problem(files.read_file, "zzz.qqq")
     assert "is a folder" in problem(files.read_file, "workspace/notes")
 
 

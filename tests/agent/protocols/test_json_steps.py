@@ -11,7 +11,7 @@ import pytest
 
 from openclaw.agent.loop import DECLINED
 from openclaw.agent.protocols.step_schema import PROGRAMS
-from openclaw.events import NewResponse, ToolEnd
+from openclaw.events import NewResponse, Thought, ToolEnd
 from openclaw.models.base import Chunk, Request, Text
 from openclaw.security.policy import Declined
 from tests.fakes.scripted import Line, ScriptedModel
@@ -85,6 +85,14 @@ def test_after_looking_the_model_may_ask_for_more(it: Talk) -> None:
     assert len(results(happened)) == 2
     assert done(happened).answer == "By the house rules."
     assert shown(happened) == "By the house rules."
+
+
+def test_the_older_four_keys_are_understood(it: Talk) -> None:
+    old = json.dumps({"thought": "I look.", "action": "read_file", "action_input": "SOUL.md",
+                      "answer": ""})  # fmt: skip
+    happened = it.say("What is your name?", old, answer("I am Claw."))
+    assert "You are Claw" in results(happened)[0]
+    assert "I look." in [e.text for e in happened if isinstance(e, Thought)]
 
 
 def test_plain_words_where_a_step_was_asked_for_are_the_answer(it: Talk) -> None:
