@@ -8,7 +8,7 @@ import socket
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,13 +23,15 @@ from openclaw.retrieval.ranking import RowScores
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.retrieval.shared_store import KEPT_DAYS, LazyStore
 from openclaw.retrieval.snapshot import Rows, Snapshot, SnapshotView, question_vector
-from openclaw.retrieval.vector_upkeep import VectorFiller, is_behind
+from openclaw.retrieval.vector_upkeep import VectorFiller, is_behind, keep_only, missing
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock, owner
 
 if TYPE_CHECKING:
     from openclaw.retrieval.shared_vectors import SharedVectors
 
+TRIED = 16
+"""So many passages tell how fast an embedder is."""
 AHEAD_SECONDS = 1.0
 """A refresh ahead of the first question counts for so long."""
 BACKGROUND = "vectors.lock"
@@ -137,6 +139,7 @@ class LiveIndex:
         snapshot = store.snapshot()
         before, wanted = self.meaning.counts(snapshot)
         self.missing, made = wanted - before, False
+        self._note_change(store)
         if self.missing or self._is_behind(store):
             began = time.monotonic()
             self.meaning.fill(upkeep, self.shared, seconds, on_progress)
@@ -146,6 +149,19 @@ class LiveIndex:
             if self.missing and seconds is not None:
                 self.meaning.tell_missing(before, have, wanted, time.monotonic() - began)
         return snapshot, made
+
+    def tell_cost(self) -> None:
+        """Say how many passages the embedder has still to embed, and how long that takes by the
+        time that a few of them take."""
+        store, embedder = self._open().store, self.meaning.embedder()
+        snapshot = store.snapshot()
+        have, wanted = self.meaning.counts(snapshot)
+        if embedder and have < wanted:
+            waiting = missing(snapshot, embedder.name)[:TRIED]
+            texts = [parts[0] for path, _ in waiting for parts in self._open().contexts(path)]
+            if took := self.meaning.time(texts[:TRIED]):
+                self.meaning.tell_missing(have - 1, have, wanted, took)
+                self._tell_change(store, embedder.name, wanted - have)
 
     def files(self) -> dict[str, KnownFile]:
         """All files of the index by path, including those that could not be read."""
@@ -223,6 +239,26 @@ class LiveIndex:
     def _is_behind(self, store: IndexStore) -> bool:
         embedder = self.meaning.embedder()
         return embedder is not None and is_behind(store, embedder.name, self.shared)
+
+    def _note_change(self, store: IndexStore) -> None:
+        """Keep the vectors of the last embedder beside those of the one in use, so that the user
+        can go back, and drop all others."""
+        embedder, last = self.meaning.embedder(), store.read_meta(LAST_NAME)
+        if embedder and embedder.name != last:
+            self._tell_change(store, embedder.name, self.missing)
+            with store.write() as writer:
+                writer.write_meta(LAST_NAME, embedder.name)
+                keep_only(writer, embedder.name, last)
+
+    def _tell_change(self, store: IndexStore, name: str, count: int) -> None:
+        """Say that another model embeds so many passages again, and how to go back."""
+        if count and (last := store.read_meta(LAST_NAME)):
+            self.tell(
+                f"model {name}",
+                f"the embedding model is now {name}, before it was {last}: {count:,} passages are "
+                "embedded again; the vectors of before are kept (back: openclaw config set "
+                f"embedding {last.partition('@')[0]})",
+            )
 
     def _open(self) -> Indexer:
         with self._lock:
@@ -307,7 +343,6 @@ class LazyEmbedder:
         if embedder is None or not self._filling.acquire(blocking=seconds is None):
             return
         try:
-            self._tell_model_change(upkeep.store, embedder.name)
             VectorFiller(upkeep.store, embedder, upkeep.contexts, shared).run(seconds, on_progress)
         except sqlite3.Error:
             raise
@@ -335,6 +370,18 @@ class LazyEmbedder:
             f"only; all get one{took} in the background (now: openclaw memory index)",
         )
 
+    def time(self, texts: Sequence[str]) -> float:
+        """How many seconds the embedder takes for a text once it is loaded; 0 when it fails."""
+        try:
+            if (embedder := self.embedder()) and texts:
+                embedder.documents(texts[:1])
+                began = time.monotonic()
+                embedder.documents(texts)
+                return (time.monotonic() - began) / len(texts)
+        except Exception as error:  # noqa: BLE001 - whatever an embedder raises: the words answer
+            self.failed(error)
+        return 0.0
+
     def failed(self, error: Exception) -> None:
         """Do not ask the embedder for `REST_SECONDS`, and tell the user why."""
         with self._lock:
@@ -356,14 +403,3 @@ class LazyEmbedder:
             advice = f" ({choice.advice})" if choice.advice else ""
             self._tell(NONE, f"{choice.why_not}{advice}")
         return choice
-
-    def _tell_model_change(self, store: IndexStore, name: str) -> None:
-        """Tell the user when another model embeds all passages again."""
-        last = store.read_meta(LAST_NAME)
-        if last == name:
-            return
-        if last:
-            self._tell(f"model {name}", f"the embedding model is now {name}, before it was {last}: "
-                       "all passages are embedded again")  # fmt: skip
-        with store.write() as writer:
-            writer.write_meta(LAST_NAME, name)

@@ -74,8 +74,8 @@ class VectorFiller:
     def run(
         self, seconds: float | None = None, on_progress: Callable[[int, int], None] | None = None
     ) -> None:
-        """Embed until all is done or `seconds` are over. Each batch is saved at once. When none is
-        left, the vectors of other embedders go. Raises the OpenclawError of the embedder."""
+        """Embed until all is done or `seconds` are over. Each batch is saved at once. Raises the
+        OpenclawError of the embedder."""
         end = None if seconds is None else time.monotonic() + seconds
 
         def is_over() -> bool:
@@ -96,11 +96,6 @@ class VectorFiller:
             pass
         except sqlite3.Error as error:
             self._store.recover(error)
-        name = self._embedder.name
-        others = self._store.query("SELECT 1 FROM embedders WHERE name <> ?", (name,))
-        if others and not missing(self._store.snapshot(), name):
-            with self._store.write() as writer:
-                drop(writer, "name <> ?", name)
 
     def _ask(self, do: Callable[[SharedVectors], T]) -> T | None:
         """What `do` gives for the vector store; None when there is none. Raises StoreFailed when
@@ -235,7 +230,7 @@ class VectorFiller:
         name = self._embedder.name
         if self._keeps and _width(self._store, name) == 0:  # the list of what was kept elsewhere
             with self._store.write() as writer:
-                drop(writer, "name = ?", name)
+                drop(writer, name)
         if not self._shared.is_ready:
             return
         used = _NONE
@@ -328,7 +323,7 @@ def add(
     width = vectors.shape[1]
     row = writer.execute("SELECT id, width FROM embedders WHERE name = ?", (name,)).fetchone()
     if row and row[1] != width:
-        drop(writer, "name = ?", name)
+        drop(writer, name)
         row = None
     insert = "INSERT INTO embedders VALUES (NULL, ?, ?)"
     embedder = row[0] if row else writer.execute(insert, (name, width)).lastrowid or 0
@@ -380,12 +375,19 @@ def _read(
     return np.frombuffer(data, "<f2").reshape(int(kept.sum()), width)
 
 
-def drop(writer: Writer, which: str, name: str) -> None:
-    """Drop the vectors of the embedders for which the condition `which` holds."""
-    for group, _ in _groups(writer, which, name):
+def drop(writer: Writer, name: str) -> None:
+    """Drop the vectors of an embedder."""
+    for group, _ in _groups(writer, "name = ?", name):
         _delete_group(writer, group)
-    writer.execute(f"DELETE FROM embedders WHERE {which}", (name,))  # noqa: S608
+    writer.execute("DELETE FROM embedders WHERE name = ?", (name,))
     writer.visible = True
+
+
+def keep_only(writer: Writer, *names: str) -> None:
+    """Drop the vectors of all other embedders."""
+    for (name,) in writer.execute("SELECT name FROM embedders").fetchall():
+        if name not in names:
+            drop(writer, name)
 
 
 def _delete_group(writer: Writer, group: int) -> None:

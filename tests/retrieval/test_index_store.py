@@ -322,7 +322,7 @@ def test_vectors_belong_to_the_embedder_that_made_them(store: IndexStore) -> Non
     assert matrix_of(store.snapshot(), "fake/two")[0].shape == (1, 6)
     assert matrix_of(store.snapshot(), "fake/one")[0].shape == (1, 4)
     with store.write() as writer:
-        vector_upkeep.drop(writer, "name <> ?", "fake/two")
+        vector_upkeep.drop(writer, "fake/one")
     assert not store.snapshot().vectors("fake/one").known.any()
     assert store.query("SELECT count(*) FROM vectors") == [(1,)]
 

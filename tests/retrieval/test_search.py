@@ -330,17 +330,65 @@ def test_a_setting_that_is_wrong_stops_no_search(opened: Opened) -> None:
 
 
 def test_a_new_model_embeds_all_again_and_one_line_says_so(home: Path, opened: Opened) -> None:
-    first = opened(WordEmbedder("fake/one"))
+    first = opened(WordEmbedder("fake/one@1a2b"))
     first.search("boiler")
     first.close()
     embedder = WordEmbedder("fake/two", width=32)
     second = opened(embedder)
     assert second.search("the feline eats")[0].text == "- The cat eats at seven."
     assert second.notices == [
-        "the embedding model is now fake/two, before it was fake/one: all passages are embedded"
-        " again"
+        "the embedding model is now fake/two, before it was fake/one@1a2b: 7 passages are embedded"
+        " again; the vectors of before are kept (back: openclaw config set embedding fake/one)"
     ]
     assert len(embedder.texts) >= 4
+
+
+def ask_once(opened: Opened, embedder: WordEmbedder) -> tuple[int, list[str]]:
+    """How many texts the embedder had to embed for a question, and what the user was told."""
+    embedder.texts.clear()
+    search = opened(embedder)
+    assert search.search("the feline eats")[0].ranks["meaning"]
+    search.close()
+    return len(embedder.texts), search.notices
+
+
+def test_the_user_can_go_back_to_the_last_model_without_embedding_again(
+    home: Path, opened: Opened
+) -> None:
+    one, two, three = (WordEmbedder(f"fake/{name}") for name in ("one", "two", "three"))
+    for new in (one, two):
+        assert ask_once(opened, new)[0] > 0
+    for known in (one, two, one):
+        assert ask_once(opened, known) == (0, [])
+    assert ask_once(opened, three)[0] > 0
+    assert ask_once(opened, one) == (0, [])
+    assert ask_once(opened, two)[0] > 0  # of the two before three only the last one is kept
+
+
+def test_what_a_new_model_costs_is_told_before_it_embeds(home: Path, opened: Opened) -> None:
+    write(home, "memory/many.md", "".join(f"- item {n} of the list\n" for n in range(996)))
+    old = opened(WordEmbedder("fake/one"))
+    old.refresh()
+    old.embed()
+    old.tell_cost()
+    assert old.notices == []
+    old.close()
+    slow = WordEmbedder("fake/two", seconds=1.92)  # for 16 texts
+    new = opened(slow)
+    new.tell_cost()
+    missing, changed = new.notices
+    assert missing.startswith("0 of 1,003 passages have vectors, the others are found by their")
+    assert re.search(r"all get one in about [2-9] min in the background", missing)
+    assert changed.startswith("the embedding model is now fake/two, before it was fake/one: 1,003")
+    assert changed.endswith("(back: openclaw config set embedding fake/one)")
+    assert len(slow.texts) == 17 and new.held() == (3, 1003, 0)
+
+
+def test_a_model_that_fails_costs_nothing_and_says_why(home: Path, opened: Opened) -> None:
+    opened().refresh()
+    search = opened(WordEmbedder(left=0))
+    search.tell_cost()
+    assert search.notices == ["search goes by words only: the embedding server is away (start it)"]
 
 
 def test_a_slow_model_holds_a_prompt_up_only_shortly_and_the_notice_counts(

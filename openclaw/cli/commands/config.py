@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
+from openclaw.cli.commands.memory.search import opened
 from openclaw.cli.current_home import current_home, record_as_turn
-from openclaw.cli.formatting import print_listing, print_result
+from openclaw.cli.formatting import print_listing, print_result, warn
 from openclaw.cli.options import AsJson, make_group
 from openclaw.config import find_key, origins, render, set_value
 from openclaw.models.registry import check_setting
@@ -56,6 +57,10 @@ def change(
         allow_keys(home)
     got, origin = next((v, origin) for known, v, origin in origins(home) if known == key)
     typer.echo(f"{key}: {render(got)} ({origin})")
+    if key == "embedding":
+        with opened(ctx) as found:
+            found.tell_cost()
+            warn(found.notices)
 
 
 @app.command("path")

@@ -9,6 +9,8 @@ import pytest
 from openclaw.storage.home import Home
 from openclaw.storage.trust_store import trust_home
 from tests.fakes.command import CommandLine
+from tests.fakes.files import write_file
+from tests.fakes.ollama_server import FakeModel, FakeOllama
 
 claw = CommandLine()
 
@@ -73,3 +75,24 @@ def test_wrong_words_are_wrong_usage(root: Path) -> None:
         "config", "set", "window", "big", code=2
     )
     assert not (root / "openclaw.yaml").exists()
+
+
+def test_another_embedder_is_set_with_what_it_costs(root: Path, fake_ollama: FakeOllama) -> None:
+    fake_ollama.models += [
+        FakeModel("old:latest", dimensions=8),
+        FakeModel("new:latest", dimensions=4),
+    ]
+    write_file(root / "memory/2026-05-09.md", "# 2026-05-09\n\n- The boiler leaks.\n- Dentist.\n")
+    claw("config", "set", "embedding", "ollama/old")
+    assert claw.err == ""  # nothing was searched yet
+    claw("memory", "search", "boiler")
+    sent = len(fake_ollama.embeds)
+    assert claw("config", "set", "embedding", "ollama/new").startswith("embedding: ollama/new (")
+    assert "0 of 3 passages have vectors" in claw.err
+    assert "model is now ollama/new:latest@abc, before it was ollama/old:latest@" in claw.err
+    assert "(back: openclaw config set embedding ollama/old:latest)" in claw.err
+    assert len(fake_ollama.embeds) == sent + 2  # a text to load it, and a few to time it
+    claw("config", "set", "embedding", "ollama/old:latest")
+    assert claw.err == ""
+    claw("config", "set", "embedding", "ollama/none")
+    assert "Ollama has no model none, search goes by words only" in claw.err
