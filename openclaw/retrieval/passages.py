@@ -25,6 +25,7 @@ MAX_LEFT_OUT = 5
 _MARKS = re.compile(
     r"^(?:[-*+] (?:\[[ x]\] )?|\d+[.)] |#+ |> ?)?| \[\[(?:\d{4}-\d\d-\d\d|memory)\]\]$"
 )
+_LINK = re.compile(r" \[\[([\w-]+)\]\]$")
 CUT = " [...]"
 # The most lines between two chunks of one passage.
 GAP = 3
@@ -107,6 +108,17 @@ def distinct(hits: Iterable[Hit], most: int) -> list[Hit]:
         texts.add(text)
         kept.append((fused, chunk))
     return kept
+
+
+def to_passages(hits: Sequence[Hit], most: int) -> list[Passage]:
+    """The first `most` passages without lines or text of a better one. What a page repeats with a
+    link to its file is shown as it stands in that file, which costs fewer tokens."""
+    said = {(chunk.path, normalize_text(chunk.text)): chunk for _, chunk in reversed(hits)}
+    found = []
+    for fused, chunk in distinct(hits, most):
+        path = f"memory/{link[1]}.md" if (link := _LINK.search(chunk.text)) else ""
+        found.append(passage_of(fused, said.get((path, normalize_text(chunk.text)), chunk)))
+    return found
 
 
 def normalize_text(text: str) -> str:

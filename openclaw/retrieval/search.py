@@ -35,9 +35,9 @@ from openclaw.retrieval.passages import (
     Passage,
     PassageLimits,
     choose_passages,
-    distinct,
     for_prompt,
     passage_of,
+    to_passages,
 )
 from openclaw.retrieval.question import Query, day_of, shorten_question, to_index_path
 from openclaw.retrieval.ranking import PROMPT_SCORES, FusedRow, RowScores
@@ -86,7 +86,7 @@ class Search(LiveIndex):
         query = Query(shorten_question(question), today, place, day_of(since))
 
         def choose(look: _Lookup) -> ChosenPassages:
-            return ChosenPassages([passage_of(*hit) for hit in distinct(look(query), k)])
+            return ChosenPassages(to_passages(look(query), k))
 
         return self._choose_hits(query, choose, EMBED_SECONDS).passages
 
@@ -129,7 +129,7 @@ class Search(LiveIndex):
         """The passages that `search` finds, and all candidates of both rankings."""
         query = Query(shorten_question(question), today)
         look = self._open_lookup(query.question, EMBED_SECONDS)
-        shown = [passage_of(*hit) for hit in distinct(look(query), MAX_RANKED)]
+        shown = to_passages(look(query), MAX_RANKED)
         return Rankings(shown, [passage_of(*hit) for hit in look(replace(query, whole=True))])
 
     def get(self, path: str, start: int = 1, end: int = 0) -> tuple[str, Shown]:

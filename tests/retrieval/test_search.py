@@ -534,6 +534,19 @@ def test_a_line_and_its_repetition_on_a_page_are_one() -> None:
     assert [chunk.row for _, chunk in distinct([page, source, other], 9)] == [1, 9]
 
 
+def test_what_a_page_repeats_is_shown_where_it_was_said(home: Path, opened: Opened) -> None:
+    page, day = "memory/people/lena.md", "memory/2026-03-05.md"
+    write(home, day, "- Lena is allergic to nuts\n- Lena is allergic to cats\n")
+    food = "# Lena\n\n## Food and drink\n\n- Lena is allergic to nuts [[2026-03-05]]\n"
+    write(home, page, f"{food}\n## Hobbies\n\n- Lena sings [[Choir]]\n")
+    search = opened()
+    first, *_ = [p for p in search.search("which food is bad for Lena?") if "nuts" in p.text]
+    assert (first.path, first.start_line) == (day, 1)
+    assert first.text == "- Lena is allergic to nuts"
+    assert f"{page}:9" in places(search.search("Lena sings"))
+    assert f"{page}:5" in places(search.search("what is Lena allergic to?", path=page))
+
+
 def test_recall_gives_what_answers(opened: Opened) -> None:
     search = opened()
     assert recalled(search, "boiler serviced Olsen")[0].path == "memory/2026-03-02.md"
