@@ -8,7 +8,7 @@ import socket
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -139,8 +139,9 @@ class LiveIndex:
         snapshot = store.snapshot()
         before, wanted = self.meaning.counts(snapshot)
         self.missing, made = wanted - before, False
-        self._note_change(store)
-        if self.missing or self._is_behind(store):
+        if embedder := self.meaning.embedder():
+            self._note_change(store, embedder.name)
+        if self.missing or (embedder and is_behind(store, embedder.name, self.shared)):
             began = time.monotonic()
             self.meaning.fill(upkeep, self.shared, seconds, on_progress)
             snapshot = store.snapshot()
@@ -152,16 +153,23 @@ class LiveIndex:
 
     def tell_cost(self) -> None:
         """Say how many passages the embedder has still to embed, and how long that takes by the
-        time that a few of them take."""
-        store, embedder = self._open().store, self.meaning.embedder()
-        snapshot = store.snapshot()
+        time that `TRIED` of them take."""
+        upkeep, embedder = self._open(), self.meaning.embedder()
+        snapshot = upkeep.store.snapshot()
         have, wanted = self.meaning.counts(snapshot)
-        if embedder and have < wanted:
-            waiting = missing(snapshot, embedder.name)[:TRIED]
-            texts = [parts[0] for path, _ in waiting for parts in self._open().contexts(path)]
-            if took := self.meaning.time(texts[:TRIED]):
-                self.meaning.tell_missing(have - 1, have, wanted, took)
-                self._tell_change(store, embedder.name, wanted - have)
+        if embedder is None or have == wanted:
+            return
+        paths = [path for path, _ in missing(snapshot, embedder.name)[:TRIED]]
+        texts = [parts[0] for path in paths for parts in upkeep.contexts(path)][:TRIED]
+        try:
+            embedder.documents(texts[:1])  # loads the model
+            began = time.monotonic()
+            embedder.documents(texts)
+        except Exception as error:  # noqa: BLE001 - whatever an embedder raises
+            self.meaning.failed(error)
+            return
+        self.meaning.tell_missing(have - len(texts), have, wanted, time.monotonic() - began)
+        self._tell_change(upkeep.store, embedder.name, wanted - have)
 
     def files(self) -> dict[str, KnownFile]:
         """All files of the index by path, including those that could not be read."""
@@ -236,19 +244,14 @@ class LiveIndex:
                 self._opened.store.close()
             self._opened = None
 
-    def _is_behind(self, store: IndexStore) -> bool:
-        embedder = self.meaning.embedder()
-        return embedder is not None and is_behind(store, embedder.name, self.shared)
-
-    def _note_change(self, store: IndexStore) -> None:
+    def _note_change(self, store: IndexStore, name: str) -> None:
         """Keep the vectors of the last embedder beside those of the one in use, so that the user
         can go back, and drop all others."""
-        embedder, last = self.meaning.embedder(), store.read_meta(LAST_NAME)
-        if embedder and embedder.name != last:
-            self._tell_change(store, embedder.name, self.missing)
+        if name != (last := store.read_meta(LAST_NAME)):
+            self._tell_change(store, name, self.missing)
             with store.write() as writer:
-                writer.write_meta(LAST_NAME, embedder.name)
-                keep_only(writer, embedder.name, last)
+                writer.write_meta(LAST_NAME, name)
+                keep_only(writer, name, last)
 
     def _tell_change(self, store: IndexStore, name: str, count: int) -> None:
         """Say that another model embeds so many passages again, and how to go back."""
@@ -369,18 +372,6 @@ class LazyEmbedder:
             f"{have:,} of {wanted:,} passages have vectors, the others are found by their words "
             f"only; all get one{took} in the background (now: openclaw memory index)",
         )
-
-    def time(self, texts: Sequence[str]) -> float:
-        """How many seconds the embedder takes for a text once it is loaded; 0 when it fails."""
-        try:
-            if (embedder := self.embedder()) and texts:
-                embedder.documents(texts[:1])
-                began = time.monotonic()
-                embedder.documents(texts)
-                return (time.monotonic() - began) / len(texts)
-        except Exception as error:  # noqa: BLE001 - whatever an embedder raises: the words answer
-            self.failed(error)
-        return 0.0
 
     def failed(self, error: Exception) -> None:
         """Do not ask the embedder for `REST_SECONDS`, and tell the user why."""

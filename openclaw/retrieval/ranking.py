@@ -33,12 +33,8 @@ B = 0.5
 # Rows that each of the two rankings gives, and the fused one.
 POOL = 200
 
-# Share of the meaning in the sum of both scores, each scaled to 0..1 over the pool. Mean of seven
-# kinds of text (chat, prose, manual, docs, headings, code, log), share of the evidence within 500
-# and 1,000 tokens: this sum 77.5 / 84.9, z-scores 77.9 / 83.9, reciprocal ranks with k = 10 77.4 /
-# 83.7, with k = 60 75.4 / 84.0. That was with 0.5 and other vectors; with these 0.6 finds
-# 1.6 / 0.9 points more than 0.5 on the 718 questions of docs/memory.md. 0.65 finds 0.6 more within
-# 500 tokens, as much within 1,000, and 1.6 less where two words are looked up, which keep 0.6.
+# Share of the meaning in the sum of both scores, each scaled to 0..1 over the pool; docs/memory.md
+# has other sums. Where two words are looked up, 0.65 finds 1.6 points less than 0.6.
 MEANING = 0.65
 MEANING_OF_KEYWORDS = 0.6
 
@@ -74,15 +70,13 @@ COVERED_ALONE = 1.4
 
 # The best of so many rows tells how well a question is answered.
 FIRST = 3
-# Rows with a lower score, or a lower share of the best one's, are left out. A row that has only a
-# word of nearly all rows is below the first. It is no higher, as of the questions in other words
-# than their answers a tenth has 0.05 to 0.2, as those that nothing answers.
+# Rows with a lower score, or a lower share of the best one's, are left out. The first is no higher,
+# as a tenth of the questions in other words than their answers has 0.05 to 0.2.
 LEAST_SCORE = 0.01
 LEAST_SHARE = 0.1
 # A passage over this may go into a prompt unasked; the second counts when none is over the first.
-# In benchmarks/recall 87 % of the questions with an answer then show passages, 65 % of their
-# evidence; without the second it was 79 and 61 %. Shown nothing, a small model invents; shown the
-# lines beside the right one as well, it takes another. An order seldom needs what the notes say.
+# Shown nothing, a small model invents; shown the lines beside the right one as well, it takes
+# another. An order seldom needs what the notes say.
 PROMPT_SCORES: Mapping[PromptKind, Sequence[float]] = {
     "own": (0.44, 0.3),
     "": (0.44,),
@@ -261,11 +255,8 @@ def _best(ranked: RowScores) -> Rows:
 def _align(rows: Rows, known: Rows, values: Floats, missing: float = 0.0) -> Floats:
     """The value of each of `rows`, from the `values` of the rows `known`."""
     result = np.full(len(rows), missing, np.float32)
-    if len(known):
-        order = np.argsort(known, kind="stable")
-        at = np.minimum(np.searchsorted(known, rows, sorter=order), len(known) - 1)
-        hit = known[order[at]] == rows
-        result[hit] = values[order[at[hit]]]
+    _, at, of = np.intersect1d(rows, known, return_indices=True)
+    result[at] = values[of]
     return result
 
 
