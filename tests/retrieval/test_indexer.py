@@ -18,7 +18,7 @@ from openclaw.errors import ServerAway
 from openclaw.retrieval.index_store import IndexStore
 from openclaw.retrieval.indexer import Indexer, IndexReport
 from openclaw.retrieval.scan import MANY, IndexOptions
-from openclaw.retrieval.vector_upkeep import AROUND
+from openclaw.retrieval.vector_upkeep import AROUND, keep_only
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock
 from tests.data.sample import sample
@@ -607,9 +607,7 @@ def test_embedding_ends_when_time_is_up(home: Path, store: IndexStore) -> None:
     assert embed_pending(upkeep, embedder) == 0
 
 
-def test_another_embedder_takes_over_when_it_has_done_everything(
-    home: Path, store: IndexStore
-) -> None:
+def test_the_vectors_of_two_embedders_stand_side_by_side(home: Path, store: IndexStore) -> None:
     put(home, "memory/a.md", "".join(f"line {n}\n" for n in range(200)))
     upkeep = plain_upkeep(home, store)
     upkeep.refresh()
@@ -621,6 +619,10 @@ def test_another_embedder_takes_over_when_it_has_done_everything(
     assert store.snapshot().vectors("fake/one").known.all()
     assert store.snapshot().vectors("fake/two").known.any()
     assert embed_pending(upkeep, two) == 0
+    assert store.snapshot().vectors("fake/two").known.all()
+    assert store.snapshot().vectors("fake/one").known.all()
+    with store.write() as writer:
+        keep_only(writer, "fake/two", "fake/three")
     assert store.snapshot().vectors("fake/two").known.all()
     assert not store.snapshot().vectors("fake/one").known.any()
 
