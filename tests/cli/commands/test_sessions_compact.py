@@ -47,7 +47,7 @@ def stored(tmp_path: Path, exchanges: int = 5) -> SessionStore:
 def test_compact_sums_up_and_restore_takes_it_back(tmp_path: Path, server: FakeOllama) -> None:
     store = stored(tmp_path)
     before = store.load("bread").messages
-    server.say('{"facts": []}', SUMMARY)
+    server.say(SUMMARY)
     out = claw("sessions", "compact", "bread", "--focus", "the flour")
     assert "Goal: bake bread" in out and "rye flour" in out
     assert "openclaw sessions restore bread" in claw.err
@@ -61,7 +61,7 @@ def test_a_dry_run_and_json_change_nothing_but_what_is_asked(
     tmp_path: Path, server: FakeOllama
 ) -> None:
     store = stored(tmp_path)
-    server.say('{"facts": []}', SUMMARY)
+    server.say(SUMMARY)
     shown = claw.json("sessions", "compact", "bread", "--dry-run")
     assert shown["id"] == "bread" and shown["messages"] == 6
     assert shown["before_tokens"] > 0 and "bake bread" in shown["summary"]
