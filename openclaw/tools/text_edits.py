@@ -50,6 +50,8 @@ def replace_passage(
                 raise _misplaced_problem(text, start, reason, f"{WRITE_FOR_IT}{other[1]}")
             if not strict:
                 replace = replace.strip("\n").strip(" \t")
+            if text[:start].rstrip("\r\n").endswith("|") and find.startswith("|"):
+                replace = replace.lstrip("\n")  # an empty line would end the table
             newline = re.search(NEWLINE, text)
             new = replace.replace("\n", newline[0] if newline else "\n")
             if text[start:end] == new:

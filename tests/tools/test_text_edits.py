@@ -88,6 +88,14 @@ def test_what_stands_in_another_column_is_not_written_into_this_one() -> None:
     assert "| Choir | Nadia |" in replace_passage(text, "Carols", "Choir")[0]
 
 
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_no_empty_line_comes_between_the_rows_of_a_table(newline: str) -> None:
+    table = newline.join(("| event | host |", "|---|---|", "| Slam | Felix |", ""))
+    changed, _ = replace_passage(table, "| Slam | Felix |", "\n| Slam | Ada |\n| Carols | Bo |")
+    assert changed.split(newline)[2:] == ["| Slam | Ada |", "| Carols | Bo |", ""]
+    assert replace_passage("one\ntwo\n", "two", "\nthree")[0] == "one\n\nthree\n"
+
+
 def test_a_name_is_renamed_where_it_is_a_word_of_its_own() -> None:
     text = "max_size_now = 1\nmax_size = 2\nmax_size += 1\n"
     renamed = text.replace("max_size ", "limit ")
