@@ -53,7 +53,7 @@ def all_stems(text: str) -> list[str]:
 def stem(word: str) -> str:
     """Return a word without the commonest English endings."""
     for end in ("ing", "ies", "es", "ed", "s"):
-        if word.endswith(end) and len(word) - len(end) >= 4:
+        if word.endswith(end) and len(word) - len(end) >= 3 + (end != "s"):
             return word[: -len(end)]
     return word
 

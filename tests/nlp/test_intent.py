@@ -236,13 +236,17 @@ def test_files_are_named_by_path_or_by_the_end_of_it(request_: str, named: tuple
         ("where is the hotel?", ()),
         ("what is left of my thesis?", ("workspace/thesis/outline.md",)),
         ("put the invoices into sums.md", ("workspace/invoices.csv",)),
+        ("what is the first job?", ("workspace/jobs.md",)),
     ],
 )
 def test_a_file_is_meant_when_its_name_says_the_topic(
     request_: str, meant: tuple[str, ...]
 ) -> None:
     names = ("invoices.csv", "rezept-stollen.md", "hotel.md", "hotel-a.md", "hotel-b.md")
-    files = ["memory/invoices.md", *(f"workspace/{name}" for name in (*names, "thesis/outline.md"))]
+    files = [
+        "memory/invoices.md",
+        *(f"workspace/{name}" for name in (*names, "jobs.md", "thesis/outline.md")),
+    ]
     seen = read_cues(request_, files)
     assert seen.meant == meant
     assert [line for line in seen.lines if "may fit" in line] == [

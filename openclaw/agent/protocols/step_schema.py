@@ -211,9 +211,8 @@ def _next_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
         return [*unread, *(_narrow(s, new if _tool(s) == "write_file" else {}) for s in changes)]
     failed = {last.tool} if not last.ok and last.tool in WRITING else set()
     if failed and str(last.input.get("path")).endswith(TODO_FILE):
-        # What is appended to the list becomes a to-do; another change is for its tool.
-        appends = _only(calls, "append_file", path=[TODO_FILE])
-        return [_answer(kind), *_only(calls, "todo"), *appends, *_only(calls, "remember")]
+        # Another change of to-dos is for their tool.
+        return [_answer(kind), *_only(calls, "todo"), *_only(calls, "remember")]
     if last.tool == "edit_file" and (lines := NEAREST.findall(last.output)):
         # The text to find was not in the file: it can only be one of the lines shown.
         if row := RIGHT_ROW.search(last.output):

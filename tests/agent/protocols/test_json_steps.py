@@ -302,7 +302,7 @@ def test_to_dos_are_not_edited_as_a_file_once_that_failed(it: Talk) -> None:
     write = call("write_file", "change", path="memory/TODO.md", content="- soap")
     happened = it.say("hm, soap", write, answer("Nothing was done."))
     assert "is changed by the tool todo" in results(happened)[0]
-    assert tools(it.requests[1]) & WRITING == {"append_file", "remember"}
+    assert tools(it.requests[1]) & WRITING == {"remember"}
 
 
 def test_a_line_goes_out_of_a_file_whole(it: Talk) -> None:
