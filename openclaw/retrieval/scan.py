@@ -17,10 +17,12 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openclaw.frozen import frozen
 from openclaw.security.credentials import user_folder, why_name_denied
@@ -385,16 +387,23 @@ class IgnoreFile:
     """One .gitignore file of the folder `prefix` (with a slash at its end, "" for the top)."""
 
     def __init__(self, prefix: str, data: bytes) -> None:
-        self.prefix = prefix
-        self.data = data
-        self._spec: GitIgnoreSpec | None = None
+        self._prefix, self._data = prefix, data
 
     def verdict(self, path: str) -> bool | None:
         """True when the rules exclude the path, False when they include it again, None without a
         matching rule. A folder's path ends with a slash."""
-        if self._spec is None:
-            self._spec = _compile(decode(self.data))
-        return self._spec.check_file(path[len(self.prefix) :]).include
+        return self._spec.check_file(path[len(self._prefix) :]).include
+
+    @cached_property
+    def _spec(self) -> GitIgnoreSpec:
+        """The patterns. Skips invalid lines, as git does. Loads pathspec."""
+        from pathspec import GitIgnoreSpec
+
+        patterns: list[Any] = []
+        for line in decode(self._data).split("\n"):
+            with suppress(ValueError, re.error):
+                patterns += GitIgnoreSpec.from_lines([line.rstrip("\r")]).patterns
+        return GitIgnoreSpec(patterns)
 
 
 @frozen
@@ -430,24 +439,6 @@ def _read(name: str) -> bytes | None:
         return read_bytes(Path(name), MAX_BYTES) if os.path.isfile(name) else None
     except OSError:
         return None
-
-
-def _compile(text: str) -> GitIgnoreSpec:
-    """Compile the patterns. Skips invalid lines, as git does. Loads pathspec."""
-    from pathspec import GitIgnoreSpec
-
-    lines = (line.rstrip("\r") for line in text.split("\n"))
-    return GitIgnoreSpec.from_lines(filter(_is_pattern, lines))
-
-
-def _is_pattern(line: str) -> bool:
-    from pathspec import GitIgnoreSpec
-
-    try:
-        GitIgnoreSpec.from_lines([line])
-    except (ValueError, re.error):
-        return False
-    return True
 
 
 def index_options(settings: Settings) -> IndexOptions:
