@@ -9,7 +9,7 @@ repository, used as a home, keeps them out of git.
 """
 
 # A walk over thousands of files takes three times as long with Path objects.
-# ruff: noqa: PTH100, PTH111, PTH112, PTH113, PTH116, PTH117, PTH118, PTH206
+# ruff: noqa: PTH100, PTH111, PTH112, PTH113, PTH116, PTH117, PTH118
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class Scan:
     def files(self) -> Iterator[FoundFile]:
         """All files to index, without most of those that look as they did when they were read.
         Symlinks come last, so that a file in the home keeps its own path."""
-        top = enter(IgnoreRules(), self._root, "", self._old, self.memo)
+        top = self._rules_in(self._root, "", IgnoreRules())
         for name in BUILT_IN:
             if self._is_own(name):
                 yield from self._walk(os.path.join(self._root, name), f"{name}/", top, self._root)
@@ -168,7 +168,7 @@ class Scan:
             skill = os.path.join(folder, "SKILL.md")
             if whole and prefix.startswith("skills/") and os.path.isfile(skill):
                 continue  # which is no note of the user
-            chain = enter(chain, folder, prefix, self._old, self.memo)
+            chain = self._rules_in(folder, prefix, chain)
             known = self.known if chain.trusted else {}
             for entry in self._entries(folder, prefix, known, NOT_NOTES if whole else NOT_MEMORY):
                 path, name = prefix + entry.name, os.path.join(folder, entry.name)
@@ -179,6 +179,15 @@ class Scan:
                         stack.append((name, path + "/", chain))
                 elif entry.is_file(follow_symlinks=False) and self._is_indexed(path, chain):
                     yield from self._look_at(path, name)
+
+    def _rules_in(self, folder: str, prefix: str, chain: IgnoreRules) -> IgnoreRules:
+        """The rules in the folder `prefix`. Notes the MD5 of its .gitignore in `memo`."""
+        data = _read(os.path.join(folder, NAME))
+        if data is None:
+            return IgnoreRules(chain.rules, trusted=False) if prefix in self._old.rules else chain
+        digest = self.memo.rules[prefix] = md5(data)
+        trusted = chain.trusted and self._old.rules.get(prefix) == digest
+        return IgnoreRules((*chain.rules, IgnoreFile(prefix, data)), trusted)
 
     def _entries(
         self,
@@ -302,16 +311,17 @@ class Scan:
         without that folder's own."""
         chain, folder, prefix = IgnoreRules(), self._root, ""
         for part in path.split("/") if path else ():
-            chain = enter(chain, folder, prefix, self._old, self.memo)
+            chain = self._rules_in(folder, prefix, chain)
             folder, prefix = os.path.join(folder, part), f"{prefix}{part}/"
         return chain
 
     def _follow(self, name: str, path: str, chain: IgnoreRules, bound: str) -> Iterator[FoundFile]:
         """A symlink: its target must lie in `bound`, in no hidden folder, and be new."""
         real = os.path.realpath(name)
-        inside = real.startswith(bound.rstrip(os.sep) + os.sep)
+        edge = bound.rstrip(os.sep)
+        inside, hidden = real.startswith(edge + os.sep), f"{os.sep}." in real[len(edge) :]
         target = self._path_of(real)
-        if not inside or _is_hidden(real[len(bound) :]) or why_name_denied(target):
+        if not inside or hidden or why_name_denied(target):
             return
         if target in self.seen or target in self._targets or f"{target}/".startswith(NOT_BY_LINK):
             return
@@ -334,10 +344,6 @@ class Scan:
 
 
 _STAMP = attrgetter("st_size", "st_mtime_ns", "st_ctime_ns", "st_ino")
-
-
-def _is_hidden(path: str) -> bool:
-    return any(part.startswith(".") for part in path.split(os.sep))
 
 
 def _refusal_reason(path: str, root: str) -> str:
@@ -418,20 +424,6 @@ class IgnoreRules:
         """Return True when the nearest .gitignore with a matching rule excludes the path."""
         verdicts = (rules.verdict(path) for rules in reversed(self.rules))
         return next((verdict for verdict in verdicts if verdict is not None), False)
-
-
-def enter(
-    chain: IgnoreRules, folder: str, prefix: str, old: IgnoreCache, new: IgnoreCache
-) -> IgnoreRules:
-    """The rules in the folder `prefix`. Notes the MD5 of its .gitignore in `new`."""
-    data = _read(os.path.join(folder, NAME))
-    if data is None and prefix not in old.rules:
-        return chain
-    if data is not None:
-        new.rules[prefix] = md5(data)
-    trusted = chain.trusted and old.rules.get(prefix) == new.rules.get(prefix)
-    rules = chain.rules if data is None else (*chain.rules, IgnoreFile(prefix, data))
-    return IgnoreRules(rules, trusted)
 
 
 def _read(name: str) -> bytes | None:
