@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -96,7 +96,7 @@ class Writer:
         self._put_postings(file, terms, old_terms)
         contexts = [context_key(*chunk.parts) for chunk in chunks]
         rows = pack_rows(node_ids(reading.path, chunks), contexts, lengths)
-        self._note_departed(file, new, rows)
+        self._note_departed(file, set(contexts))
         self._db.execute("INSERT OR REPLACE INTO file_rows VALUES (?, ?)", (file, rows))
         values = (file, "\n".join(terms))
         self._db.execute("INSERT OR REPLACE INTO file_terms VALUES (?, ?)", values)
@@ -184,16 +184,10 @@ class Writer:
         pairs = ((term, file) for term in terms)
         self._db.executemany("DELETE FROM postings WHERE term = ? AND file = ?", pairs)
 
-    def _note_departed(self, file: int, new: bool, rows: bytes) -> None:
+    def _note_departed(self, file: int, kept: Set[int] = frozenset()) -> None:
         """Note the contexts that leave a file; `vector_upkeep` keeps their vectors for a while."""
-        if new:
-            return
         row = self._db.execute("SELECT rows FROM file_rows WHERE file = ?", (file,)).fetchone()
-        gone = contexts_of(row[0]) - contexts_of(rows) if row else set()
-        self._depart(gone)
-
-    def _depart(self, contexts: Iterable[int]) -> None:
-        pairs = [(context, self.revision) for context in contexts]
+        pairs = [(gone, self.revision) for gone in contexts_of(row[0]) - kept] if row else []
         self.lost_contexts = self.lost_contexts or bool(pairs)
         self._db.executemany("INSERT OR REPLACE INTO departed VALUES (?, ?)", pairs)
 
@@ -204,8 +198,7 @@ class Writer:
             return
         file = int(row[0])
         self._delete_postings(file, self._terms_of(file))
-        found = self._db.execute("SELECT rows FROM file_rows WHERE file = ?", (file,)).fetchone()
-        self._depart(contexts_of(found[0]) if found else ())
+        self._note_departed(file)
         first = file * ORDINALS
         self._db.execute("DELETE FROM chunks WHERE id BETWEEN ? AND ?", (first, first + _LAST))
         for table in ("file_rows", "file_terms"):
@@ -219,7 +212,8 @@ def _chunk_row(key: int, chunk: Chunk) -> tuple[int, int, int, str, str, str, st
     return (key, *place, chunk.text, headings, chunk.date, chunk.label, int(chunk.struck))
 
 
-Postings = Mapping[str, tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]]
+Posting = tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]
+Postings = Mapping[str, Posting]
 MOST = 255
 # `file_rows.rows`: the node's id, its context (0 for none), the words in the context.
 ROW_TYPE = np.dtype([("node", "<u8"), ("context", "<i8"), ("length", "<u4")])
@@ -255,8 +249,6 @@ def contexts_of(rows: bytes) -> set[int]:
 
 OWN_WEIGHT = 2
 _SAMPLE = 200
-
-Posting = tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]
 
 
 def postings(chunks: Sequence[Chunk]) -> tuple[dict[str, Posting], npt.NDArray[np.float32]]:
