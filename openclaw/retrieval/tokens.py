@@ -99,13 +99,7 @@ def words(text: str, language: str = "") -> list[str]:
         text = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
     raws = text.split()
     language = language_of(raws) or language
-    found: list[str] = []
-    if language:
-        for raw in raws:
-            found.extend(_terms(raw, language))
-    else:
-        for raw in raws:
-            found.extend(_terms(raw))
+    found = [term for raw in raws for term in _terms(raw, language)]
     return found or [term for raw in raws for term in _split_terms(raw, "", frozenset())]
 
 
@@ -133,7 +127,7 @@ def _short_terms(raw: str, language: str) -> tuple[str, ...]:
     return tuple(_split_terms(raw, language, STOP))
 
 
-def _terms(raw: str, language: str = "") -> Iterable[str]:
+def _terms(raw: str, language: str) -> Iterable[str]:
     if len(raw) > MAX_LENGTH:
         return _split_terms(raw, language, STOP)
     return _short_terms(raw, language)
