@@ -87,8 +87,12 @@ def passage_from_json(data: Mapping[str, Any]) -> Passage:
     return Passage(**{**data, "ranks": ranks})
 
 
-def passage_of(fused: FusedRow, chunk: StoredChunk) -> Passage:
-    return _to_passage(fused, [chunk], chunk.text)
+def passage_of(fused: FusedRow, *block: StoredChunk, text: str = "") -> Passage:
+    """The passage of consecutive chunks, with their lines or the `text` to which these are cut."""
+    return Passage(
+        block[0].path, block[0].start_line, block[-1].end_line, text or _text(block),
+        fused.score, block[0].date, dict(fused.ranks), fused.reason,
+    )  # fmt: skip
 
 
 def distinct(hits: Iterable[Hit], most: int) -> list[Hit]:
@@ -206,7 +210,11 @@ def choose_passages(
     in_head = [(hit, IN_HEAD) for hit in known if hit[0].score >= limits.score]
     rules = [*in_head, *_reasons(others, _filter_good(hits, limits), found, limits)]
     rules.sort(key=lambda pair: -pair[0][0].score)
-    return ChosenPassages(found, [_left_out(hit, rule) for hit, rule in rules[:MAX_LEFT_OUT]])
+    left_out = [
+        LeftOut(chunk.path, chunk.start_line, chunk.end_line, round(fused.score, 4), rule)
+        for (fused, chunk), rule in rules[:MAX_LEFT_OUT]
+    ]
+    return ChosenPassages(found, left_out)
 
 
 def _reasons(
@@ -227,11 +235,6 @@ def _reasons(
             yield hit, f"over {limits.tokens} tokens in all"
         else:
             yield hit, f"over {limits.most} passages"
-
-
-def _left_out(hit: Hit, rule: str) -> LeftOut:
-    fused, chunk = hit
-    return LeftOut(chunk.path, chunk.start_line, chunk.end_line, round(fused.score, 4), rule)
 
 
 def _neighbours(hits: Sequence[Hit]) -> list[list[Hit]]:
@@ -263,21 +266,14 @@ def _fit_group(group: Sequence[Hit], room: int, count: Callable[[str], int]) -> 
     block = [chunk]
     if count(chunk.text) > room:
         text = _truncate(chunk.text, room, count)
-        return _to_passage(fused, block, text) if text else None
+        return passage_of(fused, chunk, text=text) if text else None
     waiting = [other for _, other in others]
     while beside := [each for each in waiting if any(_adjacent(each, own) for own in block)]:
         waiting.remove(beside[0])
         wider = sorted([*block, beside[0]], key=lambda each: each.row)
         if count(_text(wider)) <= room:
             block = wider
-    return _to_passage(fused, block, _text(block))
-
-
-def _to_passage(fused: FusedRow, block: Sequence[StoredChunk], text: str) -> Passage:
-    return Passage(
-        block[0].path, block[0].start_line, block[-1].end_line, text,
-        fused.score, block[0].date, dict(fused.ranks), fused.reason,
-    )  # fmt: skip
+    return passage_of(fused, *block)
 
 
 def _text(block: Sequence[StoredChunk]) -> str:
