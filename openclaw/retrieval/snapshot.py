@@ -32,7 +32,7 @@ Counts = npt.NDArray[np.uint8]
 class Snapshot:
     """One read transaction. Row r is the r-th chunk in the order of files and of lines in them.
 
-    Many threads may use it. It ends with its last user, or with `close`.
+    Many threads may use it. It ends with its last user.
 
     paths, mtimes  of each file: its path, and int64[files], its last change in nanoseconds
     contexts       int64[count]: what stands for each chunk's context, 0 for an empty one
@@ -52,11 +52,6 @@ class Snapshot:
         rows = cache.read_rows(db, revision)
         self.paths, self.mtimes, self._files, self._starts = rows[1:5]
         self.contexts, self.lengths = rows.contexts, rows.lengths
-
-    def close(self) -> None:
-        """End the transaction; nothing can be read any more."""
-        with self._lock:
-            self._db.close()
 
     @property
     def count(self) -> int:

@@ -106,7 +106,6 @@ def test_a_narrowed_view_has_what_was_read_for_the_whole(store: IndexStore) -> N
     whole = SnapshotView(store.snapshot())
     rows, _ = whole.postings("blue")
     narrowed = whole.narrowed(np.array([False, False, False, True]))
-    whole.snapshot.close()
     assert narrowed.postings("blue")[0] is rows
     assert (whole.allowed, narrowed.allowed is None) == (None, False)
 
