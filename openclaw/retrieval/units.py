@@ -101,8 +101,7 @@ def bare(text: str) -> str:
 def is_struck(text: str) -> bool:
     """Return True when a line is struck through but for a date or a remark in brackets."""
     rest = _COMMENT.sub(" ", text)
-    struck = _STRUCK.search(rest)
-    if struck is None:
+    if not _STRUCK.search(rest):
         return False
     rest = _ASIDE.sub(" ", _BLOCK_ID.sub("", _STRUCK.sub(" ", rest)))
     return not any(char.isalpha() for char in rest)
@@ -110,12 +109,10 @@ def is_struck(text: str) -> bool:
 
 def day_of(text: str) -> str:
     """The day of an entry: in its comment (metadata), else at its beginning, else ""."""
-    found = None
-    if "<!--" in text:
-        for comment in _COMMENT.finditer(text):
-            found = found or _DAY.search(comment[0])
-    if found is None:
-        found = _DAY.match(text.lstrip('[("'))
+    for comment in _COMMENT.findall(text):
+        if day := day_in(comment):
+            return day
+    found = _DAY.match(text.lstrip('[("'))
     return day_in(found[0]) if found else ""
 
 
