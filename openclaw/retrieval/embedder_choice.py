@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from openclaw.errors import ServerAway, UsageError
 from openclaw.models.catalog import embedding_files
 from openclaw.models.ollama_client import base_url
-from openclaw.retrieval.embedders import MiniLM, OllamaEmbedder, OpenAIEmbedder
+from openclaw.retrieval.embedders import NAME as MINILM
+from openclaw.retrieval.embedders import PULL, MiniLM, OllamaEmbedder, OpenAIEmbedder
 from openclaw.retrieval.embedding_models import find, installed, preferred
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from openclaw.config import Settings
 
 
-EMBEDDED = "all-minilm-l6-v2"
-PULL = f"openclaw models pull {EMBEDDED}"
 ONLY_WORDS = "search goes by words only"
 
 
@@ -88,7 +87,7 @@ def choose_embedder(
     kind, _, name = setting.partition("/")
     if setting == "none":
         return EmbedderChoice(None)
-    if setting in ("auto", "embedded", f"embedded/{EMBEDDED}"):
+    if setting in ("auto", "embedded", MINILM):
         if minilm:
             return EmbedderChoice(MiniLM(*minilm, threads))
         if setting != "auto":

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 
 NAME = "embedded/all-minilm-l6-v2"
+PULL = "openclaw models pull all-minilm-l6-v2"
 WINDOW = 256  # tokens with [CLS] and [SEP]; max_seq_length of the model card's configuration
 DIMENSIONS = 384
 # Texts of one run of the network. With 48 the layers' values exceed the processor's cache, and a
@@ -214,10 +215,7 @@ def _to_model_failed(error: Exception, folder: Path) -> ModelFailed:
             "pip install onnxruntime tokenizers, or set `embedding` to ollama/NAME",
         )
     line = " ".join(str(error).split())[:200]
-    return ModelFailed(
-        f"the embedding model in {folder} is damaged: {line}",
-        "openclaw models pull all-minilm-l6-v2",
-    )
+    return ModelFailed(f"the embedding model in {folder} is damaged: {line}", PULL)
 
 
 SERVER_BATCH = 16  # texts of one request; a slow processor answers it within a minute
