@@ -140,6 +140,20 @@ def test_a_file_that_is_meant_and_no_text_does_not_go_along(tmp_path: Path, data
     assert "workspace/bills.md" not in [each["path"] for each in retrieved(happened)]
 
 
+def test_a_file_that_is_meant_and_kept_from_the_search_does_not_go_along(tmp_path: Path) -> None:
+    files = {
+        "bills.md": "the plumber wants 40 euros\n",
+        "hut.md": "a hut\n",
+        ".gitignore": "bills.md\n",
+    }
+    home = home_with(tmp_path / "home", {f"workspace/{name}": files[name] for name in files})
+    it = talk(home, recall="auto")
+    it.say("What does the plumber want in the bills?", answer("40 euros."))
+    sent = it.requests[0].messages[-1].content
+    it.app.close()
+    assert "40 euros" not in sent
+
+
 def test_a_prompt_that_nothing_is_about_gets_no_passage(noted: Talk) -> None:
     happened = noted.say("Explain photosynthesis in chlorophyll", answer("Light becomes sugar."))
     assert retrieved(happened) == []
