@@ -60,14 +60,14 @@ def _find_sums(text: str, first: int, last: int, request: str) -> Iterator[str]:
     for begin, end, heads, rows in find_tables(text):
         if begin > last or end < first:
             continue
-        columns = [[row[at] for row in rows if at < len(row)] for at in range(len(heads))]
-        columns = [cells if len(cells) == len(rows) > 1 else [] for cells in columns]
-        groups = [(heads[at], cells) for at, cells in enumerate(columns) if _is_group(cells)]
+        columns = [*zip(*rows, strict=False)] if len(rows) > 1 else []  # as far as all rows go
+        named = [*zip(heads, columns, strict=False)]
+        groups = [(head, cells) for head, cells in named if _is_group(cells)]
         row_words = [words.keys() & content_words(" ".join(row)) for row in rows]
         counts = Counter(chain.from_iterable(row_words))
         some = [word for word in words if 1 < counts[word] < len(rows)]
         yield from (f"rows with {word}: {counts[word]}" for word in some)
-        for name, cells in zip(heads, columns, strict=True):
+        for name, cells in named:
             amounts, places, unit = read_column(cells)
             if not amounts:
                 continue

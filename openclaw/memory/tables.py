@@ -15,7 +15,7 @@ _POINT = re.compile(r"-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?")
 _COMMA = re.compile(r"-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?")
 YEARS = range(1900, 2100)
 _ITEM = re.compile(r"(?:[-*+]|\d+[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(.*)")
-_AMOUNT = re.compile(r"\d[\d.,]*(?<![.,])[ \t]?(?:[^\W\d_]+|[€$£])")
+_AMOUNT = re.compile(r"(?<![\d.,])\d[\d.,]*(?<![.,])[ \t]?(?:[^\W\d_]+|[€$£])")
 
 
 def find_tables(text: str) -> Iterator[tuple[int, int, list[str], list[list[str]]]]:
@@ -41,7 +41,7 @@ def _lists(lines: Sequence[str]) -> Iterator[tuple[int, int, list[str], list[lis
         amounts = [_AMOUNT.findall(item) for _, item in found]
         if is_list and all(len(each) == 1 for each in amounts):
             rows = [[amount, item] for (amount,), (_, item) in zip(amounts, found, strict=True)]
-            yield found[0][0], found[-1][0], ["whole list", ""], rows
+            yield found[0][0], found[-1][0], ["whole list"], rows
 
 
 def _records(lines: Sequence[str]) -> list[list[str]]:

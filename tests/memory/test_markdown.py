@@ -469,6 +469,7 @@ def test_comma_separated_values_are_added_up_by_group(text: str, sums: list[str]
         ("- 2 km in 9 min\n- 4 km in 20 min", []),
         ("- Call Ada 0171 22\n- Call Ben 0160 33", []),
         ("- 20 December\n- 24 December", []),
+        ("- [ ] run 3 km\n- [ ] run 5 km", ["whole list: 8 km"]),
         ("1. First\n2. Second", []),
         ("- Overture (4 min)", []),
         ("- Overture (4 min)\nand\n- Waltz (5 min)", []),
@@ -484,6 +485,17 @@ def test_a_long_request_is_compared_with_a_long_table_at_once() -> None:
     began = time.process_time()
     assert sums_of(text, 1, 9, request) == ["amount: 249558"]
     assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"- {'1' * 20_000}\n- 3 kg\n", f"|{'h|' * 4_000}\n|-|-|\n" + "|a|\n" * 16_000],
+    ids=["a number", "headings without cells"],
+)
+def test_odd_tables_are_read_at_once(text: str) -> None:
+    began = time.process_time()
+    assert sums_of(text, 1, 9) == []
+    assert time.process_time() - began < 1
 
 
 def test_rows_with_a_word_of_the_request_are_added_up_by_themselves() -> None:
