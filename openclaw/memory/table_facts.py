@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from itertools import chain, islice
 from typing import TypeVar
@@ -16,6 +16,9 @@ from openclaw.nlp.words import content_words
 ADDED_UP = "[added up: "
 MAX_SUMS = 12
 MAX_COMPARED = 20
+MAX_SIDES = 6
+LONGEST_NAME = 80
+"""Characters; a longer heading or first cell of a row is not repeated."""
 LONGEST_DAY = 20
 _OURS = frozenset(("rows", "where", "is", "with"))
 _PARTS = re.compile(r"[^\W\d_]+|\d+")
@@ -61,7 +64,7 @@ def _find_sums(text: str, first: int, last: int, request: str) -> Iterator[str]:
         if begin > last or end < first:
             continue
         columns = [*zip(*rows, strict=False)] if len(rows) > 1 else []  # as far as all rows go
-        named = [*zip(heads, columns, strict=False)]
+        named = [each for each in zip(heads, columns, strict=False) if _are_names(each[:1])]
         groups = [(head, cells) for head, cells in named if _is_group(cells)]
         row_words = [words.keys() & content_words(" ".join(row)) for row in rows]
         counts = Counter(chain.from_iterable(row_words))
@@ -84,7 +87,10 @@ def _find_sums(text: str, first: int, last: int, request: str) -> Iterator[str]:
 
 def _is_group(cells: Sequence[str]) -> bool:
     """Return True for a column with two values in more rows, such as yes and no."""
-    return len({*cells}) == 2 < len(cells) and not any(map(NUMBER.search, cells))
+    values = {*cells}
+    return (
+        len(values) == 2 < len(cells) and _are_names(values) and not any(map(NUMBER.search, values))
+    )
 
 
 def _name_ends(names: Sequence[str], amounts: Sequence[float], places: int) -> str:
@@ -92,7 +98,14 @@ def _name_ends(names: Sequence[str], amounts: Sequence[float], places: int) -> s
     ends = [(word, end(amounts)) for word, end in (("least", min), ("most", max))]
     if len(amounts) < 3 or not names or any(amounts.count(amount) > 1 for _, amount in ends):
         return ""
-    return "".join(f", {w} {names[amounts.index(n)]} {n:.{places}f}" for w, n in ends)
+    told = [(word, names[amounts.index(n)], n) for word, n in ends]
+    return "".join(
+        f", {word} {name} {n:.{places}f}" for word, name, n in told if _are_names([name])
+    )
+
+
+def _are_names(cells: Iterable[str]) -> bool:
+    return all(len(cell) <= LONGEST_NAME for cell in cells)
 
 
 def _show_sum(amounts: Sequence[float], places: int, unit: str, ends: str = "") -> str:
@@ -114,18 +127,22 @@ def compare_rows(text: str, first: int, last: int, request: str, today: date) ->
         if begin > last or end < first or len(rows) > MAX_COMPARED:
             continue
         names, asked = [row[0] for row in rows], {*_PARTS.findall(request.lower())}
-        meant = [head for head in heads if asked & {*_PARTS.findall(head.lower())}]
-        for at, head in enumerate(heads):
+        meant = {head for head in heads if asked & {*_PARTS.findall(head.lower())}}
+        for at, head in enumerate(heads if _are_names(names) else ()):
+            if not _are_names([head]):
+                continue
             cells = [row[at] if at < len(row) else "" for row in rows]
             if days := _read_days(cells, today, any_year=bool(day)):
                 sides = _split(head, names, days, day or today, ("before", "after"))
                 told += sides if day else sides[:1]
             elif (
-                head in (meant or heads)
+                (not meant or head in meant)
                 and len(figures) == 1
                 and (amounts := read_column(cells)[0])
             ):
                 told += _split(head, names, amounts, float(figures[0]), ("under", "over"))
+            if len(told) >= MAX_SIDES:
+                return told
     return told
 
 

@@ -14,6 +14,8 @@ NUMBER = re.compile(r"-?\d[\d.,]*(?<![.,])")
 _POINT = re.compile(r"-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?")
 _COMMA = re.compile(r"-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?")
 YEARS = range(1900, 2100)
+MOST_DIGITS = 15
+"""A longer number is no exact float, and seldom an amount."""
 _ITEM = re.compile(r"(?:[-*+]|\d+[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(.*)")
 _AMOUNT = re.compile(r"(?<![\d.,])\d[\d.,]*(?<![.,])[ \t]?(?:[^\W\d_]+|[€$£])")
 
@@ -84,7 +86,7 @@ def _read_amounts(
     numbers: Sequence[str], form: re.Pattern[str], thousands: str, point: str
 ) -> tuple[list[float], int] | None:
     """The numbers as amounts, and the most decimal places; None when one has not this form."""
-    if not all(map(form.fullmatch, numbers)):
+    if not all(len(each) <= MOST_DIGITS and form.fullmatch(each) for each in numbers):
         return None
     plain = [number.replace(thousands, "").replace(point, ".") for number in numbers]
     return [float(each) for each in plain], max(len(each.partition(".")[2]) for each in plain)

@@ -447,6 +447,7 @@ def test_the_columns_of_a_table_are_added_up(rows: str, sums: list[str]) -> None
         ),
         ('what,cost\n"rent, heat",840\nfood,310\n', ["cost: 1150"]),
         ("what,cost\nrent,840\nfood,310,5\n", []),
+        (f"what,cost\nrent,{'9' * 400}\nfood,310\n", []),
         ("what,cost\nrent,840 {}\nfood,310 {}\n", ["cost: 1150 {}"]),
         (f"what,cost\n{'x' * 200_000},840\nfood,310\n", []),
         ("Bread, milk and 2 eggs,\nthen 3 more\n", []),
@@ -578,6 +579,15 @@ def test_the_amounts_of_a_table_are_compared(request_: str, told: list[str]) -> 
     found = compare_rows(MARKS, 2, 2, request_, TODAY)
     assert [each for each in found if each.startswith("test ")] == told
     assert ("test" in request_) <= (found == told)
+
+
+def test_what_is_told_of_wide_tables_and_of_long_cells_is_short() -> None:
+    wide = f"name{',mark' * 1_000}\n" + "".join(
+        f"{n}{f',{n * 7 % 101}' * 1_000}\n" for n in range(20)
+    )
+    assert len(show_table_facts(wide, 1, 9, "who has under 40?", TODAY)) < 2_000
+    text = f"name,{'x' * 5_000}\n" + "".join(f"{'y' * 5_000}{n},{n * 7 % 101}\n" for n in range(20))
+    assert len(show_table_facts(text, 1, 9, "who has under 40?", TODAY)) < 2_000
 
 
 def test_the_least_and_the_most_are_named_where_there_is_one() -> None:
