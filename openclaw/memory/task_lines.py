@@ -15,7 +15,10 @@ from openclaw.storage.text import join_surrogates
 
 _BOX = re.compile(r"\[(?P<mark>[ xX])\][ \t]+(?P<text>\S.*)")
 _ID = re.compile(r"(?:^|(?<![ \t])[ \t]+)\^(?P<id>[A-Za-z0-9-]+)$")
-DUE = r"(?<![\w:-])(?:due:|\(due:? |@due\(|\U0001f4c5 ?)(?P<due>\d{4}-\d{2}-\d{2})(?![\w-])\)?"
+DUE = (
+    r"(?<![\w:-])(?:(?P<opens>\(due:? ?|@due\()|due:|\U0001f4c5\ufe0f? ?)"
+    r"(?P<due>\d{4}-\d{2}-\d{2})(?![\w-])(?(opens)\))"
+)
 """The date of a to-do: `due:2026-12-01`, or as other programs and people write it: "(due
 2026-12-01)", "@due(2026-12-01)" (TaskPaper), "\U0001f4c5 2026-12-01" (Obsidian Tasks)."""
 _DUE = re.compile(DUE)

@@ -132,7 +132,14 @@ def test_a_date_that_does_not_exist_is_none() -> None:
 
 @pytest.mark.parametrize(
     "written",
-    ["(due 2026-12-01)", "(due: 2026-12-01)", "@due(2026-12-01)", "\U0001f4c5 2026-12-01"],
+    [
+        "(due 2026-12-01)",
+        "(due: 2026-12-01)",
+        "(due:2026-12-01)",
+        "@due(2026-12-01)",
+        "\U0001f4c5 2026-12-01",
+        "\U0001f4c5\ufe0f 2026-12-01",
+    ],
 )
 def test_a_date_in_the_words_of_another_program_is_the_due_date(written: str) -> None:
     line = f"- [ ] pay the rent {written} ^0a1b2c3d\n"
@@ -148,8 +155,14 @@ def test_a_date_that_is_none_of_a_due_date_is_none() -> None:
         "due 2026-12-01",
         "(due 2026-12-01x)",
         "(due soon)",
+        "read the minutes (due 2026-12-01, says Ann)",
     ):
         assert parse_todos(f"- [ ] {text}\n")[0].due is None
+
+
+def test_another_date_leaves_the_brackets_around_it() -> None:
+    line = "- [ ] call (Ann due:2026-12-01) ^0a1b2c3d\n"
+    assert set_due_date(line, "0a1b2c3d", "") == "- [ ] call (Ann) ^0a1b2c3d\n"
 
 
 def test_a_copied_id_does_not_make_two_to_dos_one() -> None:
