@@ -65,7 +65,8 @@ def step_schema(turn: RunningTurn, toolbox: Toolbox) -> Schema:
     if not (turn.skill or turn.cues.skill):
         meant = ("", "list", *turn.cues.changes)
         steps = [step for step in steps if _tool(step) != "todo" or _action(step) in meant]
-        steps = [_narrow(s, {"item": _those_in(turn.cues.near, s)}) for s in steps]
+        near = () if turn.cues.parts else turn.cues.near  # another part may be about another one
+        steps = [_narrow(s, {"item": _those_in(near, s)}) for s in steps]
         steps = [step for step in steps if turn.cues.runs or _tool(step) not in PROGRAMS]
         ran = any(use.ok and use.tool == "run_shell" for use in turn.uses)
         if turn.cues.command and not ran:  # a small model writes another program in its place

@@ -619,10 +619,14 @@ def test_an_address_is_read_even_where_that_will_be_refused(root: Path) -> None:
 # -------- to-dos that are near
 
 
-def test_a_to_do_that_is_near_is_the_only_one_to_change(root: Path) -> None:
+@pytest.mark.parametrize("parts", [False, True])
+def test_a_to_do_that_is_near_is_the_only_one_to_change_of_one_request(
+    root: Path, parts: bool
+) -> None:
     case = Case(root, "push the dentist thing to Friday")
-    case.turn.cues = replace(case.turn.cues, near=("Call the dentist",), changes=("change",))
-    assert set(case.values("todo", "item")) == {"Call the dentist"}
+    near = ("Call the dentist",)
+    case.turn.cues = replace(case.turn.cues, near=near, changes=("change",), parts=parts)
+    assert (set(case.values("todo", "item")) == {*near}) is not parts
 
 
 @pytest.mark.parametrize(("found", "only_todos"), [(False, True), (True, False)])
