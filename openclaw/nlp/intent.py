@@ -51,7 +51,11 @@ SOME_LIST = re.compile(
 )
 JOINED_LIST = re.compile(r"\b(?P<name>[^\W\d_]{3,}?)s?(?:liste|lijst(?:je)?)\b", re.I)
 """The name of a list and the word for one as one word: "Einkaufsliste", "boodschappenlijst"."""
-NOT_A_LIST_NAME = re.compile(r"to-?do|task|whole|same|new|current|own|aufgaben|taken", re.I)
+NOT_A_LIST_NAME = re.compile(
+    r"to-?do|task|whole|same|new|current|own|aufgaben|taken|t[a\u00e2]che|tarea|tarefa"
+    r"|^(?:choses|cosas|coisas|cose|mes|mis)$",
+    re.I,
+)
 QUESTION_MARK = re.compile("[?\uff1f\u061f]")
 CLAUSE_END = re.compile(r"(?<=[.!?\uff1f])\s+|[,;:]\s+| [\u2013\u2014-] ")
 ASKS = re.compile(
