@@ -48,13 +48,19 @@ def _lists(lines: Sequence[str]) -> Iterator[tuple[int, int, list[str], list[lis
 
 def _records(lines: Sequence[str]) -> list[list[str]]:
     """The rows of comma-separated values, with the headings; nothing for another text."""
-    if not lines or "," not in lines[0] or any(map(NUMBER.fullmatch, lines[0].split(","))):
+    if not lines or "," not in lines[0] or _ITEM.match(lines[0]):
+        return []
+    if any(map(NUMBER.fullmatch, lines[0].split(","))):
         return []
     try:
         rows = [*csv.reader(filter(None, lines), skipinitialspace=True)]
     except csv.Error:  # a field is too long
         return []
-    return rows if len({*map(len, rows)}) == 1 < len(rows) - 1 else []
+    if len({*map(len, rows)}) != 1 or len(rows) < 3:
+        return []
+    pairs = zip(*rows[:2], strict=True)
+    alike = (NUMBER.search(a) and NUMBER.sub("", a) == NUMBER.sub("", b) for a, b in pairs)
+    return [] if any(alike) else rows  # "rent, 900 euros" is no heading
 
 
 def read_column(cells: Sequence[str]) -> tuple[list[float], int, str]:

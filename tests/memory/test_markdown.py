@@ -454,6 +454,8 @@ def test_the_columns_of_a_table_are_added_up(rows: str, sums: list[str]) -> None
         ("First, the rent\nthen, 840\nand, 310\n", ["the rent: 1150"]),
         ("plant,day7_mm\nA,12.1\nB,11.4\n", ["day7_mm: 23.5"]),
         ("1,12.1\n2,11.4\n4,13.2\n", []),
+        ("rent, 900 euros\ngas, 80 euros\nwater, 30 euros\n", []),
+        ("- rent, 900 euros\n- gas, 80 euros\n- water, 30 euros\n", ["whole list: 1010 euros"]),
     ],
 )
 def test_comma_separated_values_are_added_up_by_group(text: str, sums: list[str]) -> None:
