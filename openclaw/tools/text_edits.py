@@ -173,7 +173,7 @@ def _other_column(text: str, start: int, find: str, replace: str) -> tuple[str, 
     if not places or 0 in places:
         return None
     cells = CELL_END.split(lines[number])
-    cells[min(places) + 1] = f" {replace} "
+    cells[min(places) + 1] = " " + replace.replace("|", "\\|") + " "
     return here[0][min(places)], "|".join(cells)
 
 

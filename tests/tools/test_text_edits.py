@@ -106,6 +106,13 @@ def test_a_name_is_renamed_where_it_is_a_word_of_its_own() -> None:
         replace_passage("max_sizes, max_sizer\n", "max_size", "limit", everywhere=True)
 
 
+def test_the_row_to_write_keeps_a_bar_in_its_cell() -> None:
+    text = "| event | host |\n|---|---|\n| Slam | Ada \\| Ben |\n| Carols | Nadia |\n"
+    with pytest.raises(ToolProblem, match="Write for it: ") as problem:
+        replace_passage(text, "Carols", "Ada | Ben")
+    assert str(problem.value).endswith("| Carols | Ada \\| Ben |")
+
+
 def test_a_value_may_become_what_stands_in_another_column() -> None:
     text = "| fruit | pieces | euros |\n|---|---|---|\n| apple | 2 | 7 |\n| pear | 3 | 5 |\n"
     assert replace_passage(text, "2", "5")[0] == text.replace("2", "5")
