@@ -321,7 +321,9 @@ def read_cues(
         takes_out=bool(named) and read.has("todo_remove"),
         fact=fact,
         remembers=outright and read.has("remember") and not (about_todos or surer),
-        forgets=outright and (read.has("forget") or perhaps) and not (about_todos or surer),
+        forgets=outright
+        and (read.has("forget") or perhaps)
+        and not (about_todos or surer or meant),
         today=bool(note or TODAY.search(request)),
         expression=find_expression(request, only_percentages=bool(FILE.search(request))),
         sums=read.has("sum")

@@ -501,6 +501,8 @@ def test_a_fact_to_remember_is_seen_in_other_words_too(request_: str) -> None:
 def test_a_memory_to_forget_is_no_to_do() -> None:
     seen = cues_of("forget my badge number, i handed it in")
     assert seen.forgets and not (seen.remembers or seen.todos)
+    asked = "I'd need the doctor's number from my contacts."
+    assert not read_cues(asked, ["workspace/contacts.md"]).forgets
 
 
 def test_what_may_be_a_memory_to_forget_is_one_where_no_to_do_has_its_words() -> None:
