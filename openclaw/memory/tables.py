@@ -13,6 +13,7 @@ _TABLE_RULE = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?$")
 NUMBER = re.compile(r"-?\d[\d.,]*(?<![.,])")
 _POINT = re.compile(r"-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?")
 _COMMA = re.compile(r"-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?")
+NO_SUM = frozenset(("%", "am", "pm", "uhr"))
 YEARS = range(1900, 2100)
 MOST_DIGITS = 15
 """A longer number is no exact float, and seldom an amount."""
@@ -71,8 +72,9 @@ def read_column(cells: Sequence[str]) -> tuple[list[float], int, str]:
     units = {NUMBER.sub("", cell).strip() for cell in cells}
     if len(units) != 1 or any(len(each) != 1 for each in numbers):
         return nothing
-    if re.fullmatch(MONTH, next(iter(units)), re.I):
-        return nothing  # days
+    unit = next(iter(units)).casefold()
+    if re.fullmatch(MONTH, unit) or unit in NO_SUM:
+        return nothing  # days, times, shares
     found = [number for (number,) in numbers]
     readings = [
         _read_amounts(found, form, *marks) for form, marks in ((_POINT, ",."), (_COMMA, ".,"))

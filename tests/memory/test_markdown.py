@@ -415,6 +415,7 @@ def sums_of(text: str, first: int, last: int, request: str = "") -> list[str]:
         ("| Anna | 0171 |\n| Ben | 0160 |", []),
         ("| rent | 840 |", []),
         ("| story | 2 Dec |\n| slam | 11 Dec |", []),
+        ("| rent | 45 % |\n| food | 30 % |", []),
         ("| rent | 840 |\n| - | - |\n| food | 310 |\n| fuel | 90 |", []),
     ],
 )
@@ -472,6 +473,7 @@ def test_comma_separated_values_are_added_up_by_group(text: str, sums: list[str]
         ("- 2 km in 9 min\n- 4 km in 20 min", []),
         ("- Call Ada 0171 22\n- Call Ben 0160 33", []),
         ("- 20 December\n- 24 December", []),
+        ("- 9am breakfast\n- 11am call", []),
         ("- [ ] run 3 km\n- [ ] run 5 km", ["whole list: 8 km"]),
         ("1. First\n2. Second", []),
         ("- Overture (4 min)", []),
