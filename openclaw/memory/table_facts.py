@@ -115,10 +115,10 @@ def _show_sum(amounts: Sequence[float], places: int, unit: str, ends: str = "") 
 
 def compare_rows(text: str, first: int, last: int, request: str, today: date) -> list[str]:
     """The rows of the tables as in `add_up`, by their first cells, whose days are before and after
-    the one that the request names, else before today: "COLUMN before DAY: ROW, ROW"; and those
-    under and over the only number that it names. A column counts when it has rows on both sides,
-    one of days without years only beside a day, and one of numbers that the request names before
-    the others."""
+    the one that the request names, in its words, else before today: "rows with COLUMN before DAY:
+    ROW, ROW"; and those under and over the only number that it names. A column counts when it has
+    rows on both sides, one of days without years only beside a day, and one of numbers that the
+    request names before the others."""
     said = find_named_day(request)
     day = parse_day(said, today) if said else None
     figures = _FIGURE.findall(request.replace(said or " ", " "))
@@ -133,14 +133,16 @@ def compare_rows(text: str, first: int, last: int, request: str, today: date) ->
                 continue
             cells = [row[at] if at < len(row) else "" for row in rows]
             if days := _read_days(cells, today, any_year=bool(day)):
-                sides = _split(head, names, days, day or today, ("before", "after"))
+                words = (f"before {said or 'today'}", f"after {said or 'today'}")
+                sides = _split(head, names, days, day or today, words)
                 told += sides if day else sides[:1]
             elif (
                 (not meant or head in meant)
                 and len(figures) == 1
                 and (amounts := read_column(cells)[0])
             ):
-                told += _split(head, names, amounts, float(figures[0]), ("under", "over"))
+                words = (f"under {figures[0]}", f"over {figures[0]}")
+                told += _split(head, names, amounts, float(figures[0]), words)
             if len(told) >= MAX_SIDES:
                 return told
     return told
@@ -166,6 +168,5 @@ def _split(
     above = [name for name, value in zip(names, values, strict=True) if value > mark]
     if not below or not above:
         return []
-    shown = f"{mark:g}" if isinstance(mark, float) else mark
     sides = zip(words, (below, above), strict=True)
-    return [f"{head} {word} {shown}: {', '.join(rows)}" for word, rows in sides]
+    return [f"rows with {head} {word}: {', '.join(rows)}" for word, rows in sides]
