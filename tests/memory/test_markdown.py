@@ -562,6 +562,16 @@ def test_the_days_of_a_table_are_compared(text: str, request_: str, told: list[s
     assert shown == (f"\n[{'; '.join(told)}]" if told else "")
 
 
+def test_no_library_is_loaded_to_compare_days_where_no_table_has_any() -> None:
+    code = (
+        "import sys; from datetime import date; "
+        "from openclaw.memory.table_facts import compare_rows; "
+        "compare_rows('| a | b |\\n|---|---|\\n| c | 3 |\\n| d | 5 |', 1, 4, 'due on friday?', "
+        "date.today()); sys.exit('dateparser' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
 MARKS = "name,test,essay\nAmira,14,11\nBen,9,12\nCem,12,8\nDana,15,11\n"
 
 
