@@ -6,21 +6,27 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
-from itertools import chain, islice
+from functools import lru_cache
+from itertools import chain, compress, islice
 from typing import TypeVar
 
+from openclaw.frozen import frozen
 from openclaw.memory.tables import NUMBER, find_tables, read_column
-from openclaw.nlp.dates import find_named_day, has_date, parse_day
+from openclaw.nlp.calendar_days import Span
+from openclaw.nlp.dates import Prefer, find_named_day, has_date, parse_day, read_days
 from openclaw.nlp.words import content_words
 
 ADDED_UP = "[added up: "
 MAX_SUMS = 12
 MAX_COMPARED = 20
 MAX_SIDES = 6
+MAX_DAYS = 1_000
 LONGEST_NAME = 80
 """Characters; a longer heading or first cell of a row is not repeated."""
 LONGEST_DAY = 20
 _OURS = frozenset(("rows", "where", "is", "with"))
+_YEAR = re.compile(r"\d{4}")
+_SIDES: tuple[Prefer, ...] = ("future", "past")
 _PARTS = re.compile(r"[^\W\d_]+|\d+")
 Value = TypeVar("Value", date, float)
 _FIGURE = re.compile(r"(?<![\w.,:/-])\d+(?:\.\d+)?(?![\w:/-]|[.,]\d)")
@@ -29,17 +35,18 @@ _FIGURE = re.compile(r"(?<![\w.,:/-])\d+(?:\.\d+)?(?![\w:/-]|[.,]\d)")
 def show_table_facts(text: str, first: int, last: int, request: str, today: date) -> str:
     """Lines to stand below these lines of a text, from 1, inclusive: what the whole tables add up
     to of which one is there, and which rows are before a day or under a number; "" for nothing."""
-    sums = add_up(text, first, last, request)
+    sums = add_up(text, first, last, request, today)
     sides = compare_rows(text, first, last, request, today)
     added = f"\n{ADDED_UP}{', '.join(sums)}]" if sums else ""
     return added + (f"\n[{'; '.join(sides)}]" if sides else "")
 
 
-def add_up(text: str, first: int, last: int, request: str = "") -> list[str]:
+def add_up(text: str, first: int, last: int, request: str, today: date) -> list[str]:
     """What each column of numbers adds up to in the tables of a text, Markdown or comma-separated,
     of which a line lies within these, from 1, inclusive: "COLUMN: SUM UNIT", and "COLUMN
     where OTHER is VALUE: SUM UNIT" for each value of another column that has two; of several rows
-    with a word of the request "rows with WORD: COUNT" and "COLUMN with WORD: SUM UNIT".
+    with a word of the request or a day that it names "rows with WORD: COUNT" and "COLUMN with WORD:
+    SUM UNIT".
 
     A column counts when each of at least two rows has one number with the same unit, a list when
     each of its items has: "whole list: SUM UNIT". Each sum is followed by its mean, that of a
@@ -52,25 +59,34 @@ def add_up(text: str, first: int, last: int, request: str = "") -> list[str]:
     def shared(told: str) -> int:
         return len(asked.intersection(_PARTS.findall(told.partition(": ")[0].lower())))
 
-    found = [*islice(_find_sums(text, first, last, request), MAX_SUMS**2)]
+    found = [*islice(_find_sums(text, first, last, request, today), MAX_SUMS**2)]
     found.sort(key=shared, reverse=True)
     best = shared(found[0]) if found else 0
     return [each for each in found if best < 2 or shared(each) == best][:MAX_SUMS]
 
 
-def _find_sums(text: str, first: int, last: int, request: str) -> Iterator[str]:
+def _find_sums(text: str, first: int, last: int, request: str, today: date) -> Iterator[str]:
     words = dict.fromkeys(content_words(request))
     for begin, end, heads, rows in find_tables(text):
         if begin > last or end < first:
             continue
         columns = [*zip(*rows, strict=False)] if len(rows) > 1 else []  # as far as all rows go
-        named = [each for each in zip(heads, columns, strict=False) if _are_names(each[:1])]
-        groups = [(head, cells) for head, cells in named if _is_group(cells)]
+        known = [each for each in zip(heads, columns, strict=False) if _are_names(each[:1])]
+        groups = [(head, cells) for head, cells in known if _is_group(cells)]
         row_words = [words.keys() & content_words(" ".join(row)) for row in rows]
         counts = Counter(chain.from_iterable(row_words))
-        some = [word for word in words if 1 < counts[word] < len(rows)]
-        yield from (f"rows with {word}: {counts[word]}" for word in some)
-        for name, cells in named:
+        some = {
+            f"with {word}": [word in said for said in row_words]
+            for word in words
+            if 1 < counts[word] < len(rows)
+        }
+        for head, cells in known:
+            if days := _read_days(cells, today):
+                named = _name_days(request, today)
+                if 1 < sum(own := named.find_in(days)) < len(rows):
+                    some[f"with {head} {named.words}"] = own
+        yield from (f"rows {told}: {sum(own)}" for told, own in some.items())
+        for name, cells in known:
             amounts, places, unit = read_column(cells)
             if not amounts:
                 continue
@@ -78,11 +94,10 @@ def _find_sums(text: str, first: int, last: int, request: str) -> Iterator[str]:
             yield f"{name}: {_show_sum(amounts, places, unit, ends)}"
             for head, keys in groups:
                 for key in dict.fromkeys(keys):
-                    own = [n for k, n in zip(keys, amounts, strict=True) if k == key]
-                    yield f"{name} where {head} is {key}: {_show_sum(own, places, unit)}"
-            for word in some:
-                own = [n for n, said in zip(amounts, row_words, strict=True) if word in said]
-                yield f"{name} with {word}: {_show_sum(own, places, unit)}"
+                    of_key = [n for k, n in zip(keys, amounts, strict=True) if k == key]
+                    yield f"{name} where {head} is {key}: {_show_sum(of_key, places, unit)}"
+            for told, own in some.items():
+                yield f"{name} {told}: {_show_sum([*compress(amounts, own)], places, unit)}"
 
 
 def _is_group(cells: Sequence[str]) -> bool:
@@ -116,14 +131,13 @@ def _show_sum(amounts: Sequence[float], places: int, unit: str, ends: str = "") 
 def compare_rows(text: str, first: int, last: int, request: str, today: date) -> list[str]:
     """The rows of the tables as in `add_up`, by their first cells, whose days are before and after
     the one that the request names, in its words, else before today: "rows with COLUMN before DAY:
-    ROW, ROW"; and those under and over the only number that it names. A column counts when it has
-    rows on both sides, one of days without years only beside a day, and one of numbers that the
-    request names before the others."""
-    said = find_named_day(request)
-    figures = _FIGURE.findall(request.replace(said or " ", " "))
+    ROW, ROW"; those of the day with all their cells; and those under and over the only number that
+    it names. A column counts when it has rows on both sides, one of days without years only beside
+    a day, and one of numbers that the request names before the others."""
+    figures = _FIGURE.findall(request.replace(find_named_day(request) or " ", " "))
     told: list[str] = []
     for begin, end, heads, rows in find_tables(text):
-        if begin > last or end < first or len(rows) > MAX_COMPARED:
+        if begin > last or end < first:
             continue
         names, asked = [row[0] for row in rows], {*_PARTS.findall(request.lower())}
         meant = {head for head in heads if asked & {*_PARTS.findall(head.lower())}}
@@ -131,42 +145,105 @@ def compare_rows(text: str, first: int, last: int, request: str, today: date) ->
             if not _are_names([head]):
                 continue
             cells = [row[at] if at < len(row) else "" for row in rows]
-            if days := _read_days(cells, today, any_year=bool(said)):
-                # Only here: a weekday loads dateparser, which takes 0.3 s.
-                if mark := parse_day(said, today) if said else today:
-                    words = (f"before {said or 'today'}", f"after {said or 'today'}")
-                    sides = _split(head, names, days, mark, words)
-                    told += sides if said else sides[:1]
+            if days := _read_days(cells, today):
+                told += _compare_days(head, rows, cells, days, _name_days(request, today), today)
             elif (
-                (not meant or head in meant)
+                len(rows) <= MAX_COMPARED
+                and (not meant or head in meant)
                 and len(figures) == 1
                 and (amounts := read_column(cells)[0])
             ):
+                number = float(figures[0])
                 words = (f"under {figures[0]}", f"over {figures[0]}")
-                told += _split(head, names, amounts, float(figures[0]), words)
+                told += _split(head, names, amounts, (number, number), words)
             if len(told) >= MAX_SIDES:
                 return told
     return told
 
 
-def _read_days(cells: Sequence[str], today: date, *, any_year: bool) -> list[date]:
-    """The days of a column; none where a cell is no day, or has no year and needs one."""
-    if not all(len(each) < LONGEST_DAY and has_date(each) for each in cells):
+def _compare_days(
+    head: str,
+    rows: Sequence[Sequence[str]],
+    cells: Sequence[str],
+    days: Sequence[date],
+    named: NamedDays,
+    today: date,
+) -> Iterator[str]:
+    sides: list[str] = []
+    if len(rows) <= MAX_COMPARED and (named.marks or all(map(_YEAR.search, cells))):
+        said, marks = (named.words, named.marks) if named.marks else ("today", [(today, today)])
+        names, words = [row[0] for row in rows], (f"before {said}", f"after {said}")
+        split = (_split(head, names, days, mark, words) for mark in marks)
+        sides = next(filter(None, split), [])
+    own = [", ".join(row) for row in compress(rows, named.find_in(days))]
+    if 0 < len(own) <= min(MAX_SIDES, len(rows) - 1) and _are_names(own):
+        yield f"rows with {head} {named.words}: {'; '.join(own)}"
+    yield from sides if named.marks else sides[:1]
+
+
+@frozen
+class NamedDays:
+    """Days that a request names, in its `words`, and what these may mean: `marks` as days to come
+    and as days that are over, `others` as longer times."""
+
+    words: str = ""
+    marks: tuple[Span, ...] = ()
+    others: tuple[Span, ...] = ()
+
+    def find_in(self, days: Sequence[date]) -> list[bool]:
+        """Return which days are meant: "monday" is the last one where the next is not there."""
+        spans = (*self.marks, *self.others)
+        found = ([first <= day <= last for day in days] for first, last in spans)
+        return next(filter(any, found), [False] * len(days))
+
+
+@lru_cache(4)
+def _name_days(request: str, today: date) -> NamedDays:
+    """Read the days that a request names. Only beside a column of days, since a weekday loads
+    dateparser, which takes 0.3 s."""
+    words = find_named_day(request) or ""
+    marks = (_read_span(words, today, prefer) for prefer in _SIDES if words)
+    known = tuple(dict.fromkeys(filter(None, marks)))
+    past, near = read_days(request, today), read_days(request, today, told=True).spans
+    if len(past.spans) != 1:
+        return NamedDays(words, known)
+    pairs = enumerate(zip(request, past.rest, strict=False))
+    begin = next((at for at, (said, left) in pairs if said != left), 0)
+    words = words or request[begin : len(request) - len(past.rest[begin + 1 :])].strip()
+    return NamedDays(words, known, (*past.spans, *near))
+
+
+def _read_span(words: str, today: date, prefer: Prefer) -> Span | None:
+    """Return the days that words mean: of "next week" all seven."""
+    first, last = (parse_day(f"{edge} of {words}", today, prefer) for edge in ("start", "end"))
+    if first and last and first < last:
+        return first, last
+    day = parse_day(words, today, prefer)
+    return (day, day) if day else None
+
+
+def _read_days(cells: Sequence[str], today: date) -> list[date]:
+    """The days of a column, those without a year near today; none where a cell is no day."""
+    if len(cells) > MAX_DAYS or not all(
+        len(each) < LONGEST_DAY and has_date(each) for each in cells
+    ):
         return []
-    days = [parse_day(each, today) for each in cells if any_year or re.search(r"\d{4}", each)]
-    found = [day for day in days if day]
-    return found if len(found) == len(cells) else []
+    read = ([parse_day(each, today, prefer) for prefer in _SIDES] for each in cells)
+    days = [
+        min(filter(None, each), key=lambda day: abs(day - today), default=None) for each in read
+    ]
+    return [day for day in days if day] if all(days) else []
 
 
 def _split(
     head: str,
     names: Sequence[str],
     values: Sequence[Value],
-    mark: Value,
+    middle: tuple[Value, Value],
     words: tuple[str, str],
 ) -> list[str]:
-    below = [name for name, value in zip(names, values, strict=True) if value < mark]
-    above = [name for name, value in zip(names, values, strict=True) if value > mark]
+    below = [name for name, value in zip(names, values, strict=True) if value < middle[0]]
+    above = [name for name, value in zip(names, values, strict=True) if value > middle[1]]
     if not below or not above:
         return []
     sides = zip(words, (below, above), strict=True)

@@ -394,7 +394,7 @@ TODAY = date(2026, 11, 27)
 
 def sums_of(text: str, first: int, last: int, request: str = "") -> list[str]:
     """The sums of a text without their means."""
-    return [each.partition(" (")[0] for each in add_up(text, first, last, request)]
+    return [each.partition(" (")[0] for each in add_up(text, first, last, request, TODAY)]
 
 
 @pytest.mark.parametrize(
@@ -519,7 +519,7 @@ def test_rows_with_a_word_of_the_request_are_added_up_by_themselves() -> None:
 
 def test_a_sum_is_followed_by_the_mean() -> None:
     text = "plant,place,mm\nA,dry,19.8\nB,dry,18.2\nC,wet,28.9\n"
-    assert add_up(text, 1, 1) == [
+    assert add_up(text, 1, 1, "", TODAY) == [
         "mm: 66.9 (mean 22.30, least B 18.2, most C 28.9)",
         "mm where place is dry: 38.0 (mean 19.00)",
         "mm where place is wet: 28.9 (mean 28.90)",
@@ -528,7 +528,7 @@ def test_a_sum_is_followed_by_the_mean() -> None:
 
 def test_what_has_most_words_of_the_request_comes_first() -> None:
     text = "plant,place,day7_mm,day14_mm\nA,dry,12,19.8\nB,dry,11,18.2\nC,wet,15,28.9\n"
-    sums = add_up(text, 1, 1, "average growth of the dry plants on day 14?")
+    sums = add_up(text, 1, 1, "average growth of the dry plants on day 14?", TODAY)
     assert sums == [
         "day14_mm where place is dry: 38.0 (mean 19.00)",
         "day14_mm with dry: 38.0 (mean 19.00)",
@@ -536,6 +536,7 @@ def test_what_has_most_words_of_the_request_comes_first() -> None:
 
 
 LOANS = "title,due\nBabel,2026-11-20\nEmma,2026-12-09\nDune,2026-11-12\n"
+ROTA = "| week | who |\n|---|---|\n| 23 Nov | Marek |\n| 30 Nov | Priya |\n| 7 Dec | Jin |\n"
 EVENTS = "| what | day |\n|---|---|\n| Story | 2 Dec |\n| Slam | 10 Dec |\n| Carols | 18 Dec |\n"
 
 
@@ -546,7 +547,30 @@ EVENTS = "| what | day |\n|---|---|\n| Story | 2 Dec |\n| Slam | 10 Dec |\n| Car
         (
             EVENTS,
             "which events are after the 10th?",
-            ["rows with day before 10th: Story", "rows with day after 10th: Carols"],
+            [
+                "rows with day 10th: Slam, 10 Dec",
+                "rows with day before 10th: Story",
+                "rows with day after 10th: Carols",
+            ],
+        ),
+        (
+            ROTA,
+            "who is on call next week?",
+            [
+                "rows with week next week: 30 Nov, Priya",
+                "rows with week before next week: 23 Nov",
+                "rows with week after next week: 7 Dec",
+            ],
+        ),
+        (ROTA, "and last week?", []),
+        (ROTA, "who was it in december?", ["rows with week in december: 7 Dec, Jin"]),
+        (
+            LOANS,
+            "what was due last week?",
+            [
+                "rows with due last week: Babel, 2026-11-20",
+                "rows with due before today: Babel, Dune",
+            ],
         ),
         (EVENTS, "who hosts the slam?", []),
         (EVENTS, "which events are after the 24th?", []),
@@ -611,16 +635,26 @@ def test_what_is_told_of_wide_tables_and_of_long_cells_is_short() -> None:
 
 
 def test_the_least_and_the_most_are_named_where_there_is_one() -> None:
-    test, essay = add_up(MARKS, 1, 1)
+    test, essay = add_up(MARKS, 1, 1, "", TODAY)
     assert test == "test: 50 (mean 12.5, least Ben 9, most Dana 15)"
     assert essay == "essay: 42 (mean 10.5, least Cem 8, most Ben 12)"
-    assert add_up(MARKS.replace("9,12", "9,8"), 1, 1)[1] == "essay: 38 (mean 9.5)"
+    assert add_up(MARKS.replace("9,12", "9,8"), 1, 1, "", TODAY)[1] == "essay: 38 (mean 9.5)"
 
 
 def test_rows_with_a_word_of_the_request_are_counted() -> None:
     text = "| who | voice |\n|---|---|\n| Ann | alto |\n| Bo | bass |\n| Cy | alto |\n"
-    assert add_up(text, 3, 3, "how many altos and tenors are there?") == ["rows with alto: 2"]
-    assert add_up(text, 3, 3, "how many bass singers?") == []
+    found = add_up(text, 3, 3, "how many altos and tenors are there?", TODAY)
+    assert found == ["rows with alto: 2"]
+    assert add_up(text, 3, 3, "how many bass singers?", TODAY) == []
+
+
+def test_rows_of_the_days_that_a_request_names_are_added_up() -> None:
+    text = "day,what,euros\n2026-11-03,fuel,55\n2026-11-16,food,20\n2026-11-19,food,22\n"
+    assert add_up(text, 1, 1, "what did I spend last week?", TODAY) == [
+        "rows with day last week: 2",
+        "euros with day last week: 42 (mean 21.0)",
+    ]
+    assert add_up(text, 1, 1, "this month?", TODAY) == add_up(text, 1, 1, "", TODAY)
 
 
 def test_a_tables_lines_are_counted_as_a_file_is_read() -> None:
