@@ -64,6 +64,7 @@ FEWEST_DIGITS, LEAST_UNDIVIDED = 7, 9
 and rounded in many ways."""
 SHORTEST_HINT = 12
 LONGEST_RESULT = 600
+_WORD = re.compile(r"\w+")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 _CLOCK = re.compile(r"^Now: [^\n]*?(\d{4}-\d\d-\d\d).*", re.MULTILINE)
 """The line of the tail that tells the time (`openclaw.agent.prompt.make_tail`)."""
@@ -156,7 +157,8 @@ def find_fault(answer: str, turn: RunningTurn, toolbox: Toolbox, *, changed: boo
         return Fault(f"left {name} out", UNTOUCHED.format(name=name), kind="change")
     if name := _unsaid_missing(answer, turn):
         return Fault(f"did not say that there is no {name}", NO_FILE.format(request=turn.request))
-    repeats = len(answer) >= SHORTEST_HINT and answer.strip() == turn.user.content.strip()
+    said, asked = (_WORD.findall(each.casefold()) for each in (answer, turn.user.content))
+    repeats = len(answer) >= SHORTEST_HINT and said == asked
     if repeats and not changed:  # "The bill is paid." is true when it was ticked
         kind = "" if read_message(answer).lacks("orders") else "change"
         return Fault("only repeated the request", ECHO, kind=kind)

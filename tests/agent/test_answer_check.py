@@ -116,6 +116,14 @@ def test_who_has_no_such_to_do_asks_which_one_is_meant(it: Talk) -> None:
     assert "ask which one is meant" in it.requests[1].messages[-1].content
 
 
+def test_the_request_in_its_own_words_is_no_answer(it: Talk) -> None:
+    (it.root / "memory" / "TODO.md").write_text("- [ ] Pay the rent\n- [ ] Soap\n", "utf-8")
+    ticked = call("todo", action="done", item="Pay the rent")
+    happened = it.say("the rent is paid", "The rent is paid.", ticked, "Ticked.")
+    assert "only repeated the request" in notices(happened)
+    assert "- [x] Pay the rent" in (it.root / "memory" / "TODO.md").read_text("utf-8")
+
+
 def test_a_line_that_stands_beside_the_request_is_not_the_text_to_be_written(it: Talk) -> None:
     line = "Buy a cake for Paul due:2026-11-20"
     (it.root / "memory" / "TODO.md").write_text(f"# To-dos\n\n- [ ] {line}\n", "utf-8")
