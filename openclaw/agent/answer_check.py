@@ -159,7 +159,7 @@ def find_fault(answer: str, turn: RunningTurn, toolbox: Toolbox, *, changed: boo
         return Fault(f"did not say that there is no {name}", NO_FILE.format(request=turn.request))
     said, asked = (_WORD.findall(each.casefold()) for each in (answer, turn.user.content))
     repeats = len(answer) >= SHORTEST_HINT and said == asked
-    if repeats and not changed:  # "The bill is paid." is true when it was ticked
+    if repeats and not changed and not turn.cues.chats:  # "Hello." and what was ticked are true
         kind = "" if read_message(answer).lacks("orders") else "change"
         return Fault("only repeated the request", ECHO, kind=kind)
     if turn.cues.orders and not changed and _only_copies_line(answer, turn):

@@ -54,7 +54,7 @@ MAX_RULES = 2
 HARD_RULE = re.compile(
     r"\b(always|never|every (answer|reply)|must|immer|nie|toujours|jamais|siempre|nunca)\b", re.I
 )
-
+USER_NAME = re.compile(r"^(?!#)\W*(?:[^\W\d_]+:\W*)?(?P<name>[^\W\d_][\w-]+)", re.M)
 
 SOURCES = {
     "identity": "workspace/IDENTITY.md",
@@ -161,6 +161,15 @@ def hard_rules(sources: Mapping[str, str]) -> tuple[str, ...]:
         if HARD_RULE.search(line) and len(line) < 300
     ]
     return tuple(found[:MAX_RULES])
+
+
+def name_user(sources: Mapping[str, str], passage: str) -> str:
+    """Return who the user is when a passage has a cell or a label with the name with which USER.md
+    begins ("Priya Raman, developer", "Name: Priya"), as a line to stand below it, else ""."""
+    found = USER_NAME.search(strip_comments(sources.get("user", "")))
+    name = found["name"] if found else ""
+    label = rf"(?:^|[|,;:]|^\W+)[ \t]*{re.escape(name)}[ \t]*(?:[|,;:]|$)"
+    return f"\n[{name} is the user]" if name and re.search(label, passage, re.M) else ""
 
 
 def make_tail(

@@ -17,7 +17,15 @@ from typing import Any, get_args
 
 import pytest
 
-from openclaw.agent.prompt import SHARES, HeadPart, hard_rules, make_head, make_tail, render_head
+from openclaw.agent.prompt import (
+    SHARES,
+    HeadPart,
+    hard_rules,
+    make_head,
+    make_tail,
+    name_user,
+    render_head,
+)
 from openclaw.messages import Message
 from openclaw.models import token_count
 from openclaw.models.base import Request
@@ -180,6 +188,21 @@ def test_the_first_hard_rules_are_repeated_without_comments() -> None:
     text = "<!-- never mind -->\n" + "\n".join(f"- Never do {n}." for n in range(9))
     assert hard_rules({"soul": text}) == ("Never do 0.", "Never do 1.")
     assert hard_rules({"agents": text}) == ()
+
+
+@pytest.mark.parametrize(
+    ("user", "passage", "named"),
+    [
+        ("# User\n\nPriya Raman, developer.\n", "| Mon | Marek |\n| Tue | Priya |", "Priya"),
+        ("- Name: Ann-Kathrin\n", "- Ann-Kathrin: book the room", "Ann-Kathrin"),
+        ("<!-- who? -->\n**Name:** Sam", "day,who\n1,Bo\n2,Sam", "Sam"),
+        ("Priya Raman, developer.", "Lunch with Priya and Jin", ""),
+        ("Nothing is known about the user yet.", "Nothing new.", ""),
+        ("", "a: b", ""),
+    ],
+)
+def test_a_passage_is_told_who_of_it_is_the_user(user: str, passage: str, named: str) -> None:
+    assert name_user({"user": user}, passage) == (f"\n[{named} is the user]" if named else "")
 
 
 # -------- the beginning stays
