@@ -69,7 +69,7 @@ class KnowledgeTools:
                     CallForm("write", {"action": "add"}, ("list", "items")),
                     CallForm("write", {"action": "done"}, ("item",)),
                     CallForm("write", {"action": "undone"}, ("item",)),
-                    CallForm("write", {"action": "change"}, ("item", "items")),
+                    CallForm("write", {"action": "change"}, ("item", "items"), most=1),
                     CallForm("write", {"action": "remove"}, ("item",)),
                     CallForm("write", {"action": "remove_list"}, ("list",)),
                 ),

@@ -36,6 +36,7 @@ class CallForm:
     fixed: Mapping[str, str] = field(default_factory=dict)  # arguments with their only value
     arguments: tuple[str, ...] = ()  # required
     optional: tuple[str, ...] = ()
+    most: int = MAX_ITEMS  # of a list of texts: a small model writes the same one again and again
 
 
 @frozen
@@ -126,7 +127,8 @@ def legal_shapes(tool: Tool) -> Iterator[tuple[Effect, dict[str, Any]]]:
             values = next((legal[key] for key in keys if key in legal), None)
             if values is not None and not values:
                 break
-            properties[argument] = _constrain(tool.parameters["properties"][argument], values)
+            schema = tool.parameters["properties"][argument]
+            properties[argument] = _constrain(schema, values, form.most)
         else:
             required = [name for name in properties if name not in form.optional]
             yield form.effect, closed_object(properties, required)
@@ -145,10 +147,12 @@ def closed_object(
     }
 
 
-def _constrain(schema: Mapping[str, Any], values: Sequence[str] | None) -> dict[str, Any]:
+def _constrain(
+    schema: Mapping[str, Any], values: Sequence[str] | None, most: int
+) -> dict[str, Any]:
     if schema["type"] == "array":
-        items = _constrain(schema["items"], values)
-        return {"type": "array", "items": items, "minItems": 1, "maxItems": MAX_ITEMS}
+        items = _constrain(schema["items"], values, most)
+        return {"type": "array", "items": items, "minItems": 1, "maxItems": most}
     if values is not None and len(values) <= MAX_LEGAL:
         return {"type": "string", "enum": list(dict.fromkeys(values))}
     if schema["type"] == "string" and "enum" not in schema:

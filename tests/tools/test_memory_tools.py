@@ -273,6 +273,7 @@ def test_the_grammar_offers_what_can_be_changed_now(world: World) -> None:
     assert todo["undone"]["item"]["enum"] == ["book the train"]
     assert todo["remove_list"]["list"]["enum"] == ["Groceries", "Work"]
     assert "enum" not in todo["add"]["list"]
+    assert todo["change"]["items"]["maxItems"] == 1  # its new words
     world.todo("undone", item="train")
     assert "undone" not in offered()
 
