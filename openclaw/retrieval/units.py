@@ -380,7 +380,8 @@ def _wrapped_ranges(block: list[str]) -> list[tuple[int, int]]:
     return [*ranges, (start, len(block))]
 
 
-_RECORDS = (".log", ".csv", ".tsv", ".jsonl", ".ndjson")
+_TABLES = (".csv", ".tsv")
+_RECORDS = (*_TABLES, ".log", ".jsonl", ".ndjson")
 _SETTINGS = (
     *(".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".env", ".properties", ".json"),
     *(".editorconfig", ".gitconfig"),
@@ -401,7 +402,7 @@ _DEFINES = re.compile(
 def scan_text(lines: list[str], path: str) -> list[Unit]:
     """Plain text: records when its lines are stamped or its name says so, else prose."""
     if path.lower().endswith(_RECORDS) or _stamped(lines):
-        return _records(lines)
+        return _records(lines, lines[0] if path.lower().endswith(_TABLES) else "")
     return scan(lines, plain=True)
 
 
@@ -419,8 +420,9 @@ def _stamped(lines: list[str]) -> bool:
     return stamped >= 3 and stamped * 2 >= len(heads)
 
 
-def _records(lines: list[str]) -> list[Unit]:
-    """One unit a line; indented lines (a stack trace) belong to the line above them."""
+def _records(lines: list[str], header: str) -> list[Unit]:
+    """One unit a line, with the header of a table as its parent; indented lines (a stack trace)
+    belong to the line above them."""
     units: list[Unit] = []
     start, size = -1, 0
     for at, line in enumerate(lines):
@@ -431,7 +433,7 @@ def _records(lines: list[str]) -> list[Unit]:
             units[-1] = read(start, lines[start : at + 1], ())
             continue
         start, size = at, len(line)
-        units.append(read(at, [line], ()))
+        units.append(read(at, [line], (), header if at else ""))
     return units
 
 

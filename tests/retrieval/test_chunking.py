@@ -179,6 +179,14 @@ def test_a_table_beyond_the_window_is_cut_at_rows_and_keeps_its_header_in_each_c
     assert all(line.endswith("|") for chunk in chunks for line in chunk.text.splitlines())
 
 
+def test_a_row_of_a_csv_file_is_ranked_with_the_header() -> None:
+    rows = "order,customer,total\n1041,Abara,38\n1042,Lind,44\n1043,Osei,11\n"
+    assert [
+        "order,customer,total" in chunk.parts[1:] for chunk in split(rows, "text", "orders.csv")
+    ] == [False, True, True, True]
+    assert "order,customer,total" not in split(rows, "text", "orders.log")[3].parts
+
+
 def test_a_code_block_stays_whole_with_its_blank_lines() -> None:
     block = "```python\nx = 1\n\n# no heading\ny = 2\n```"
     chunks = split(f"# T\n\n{block}\n\nText.\n", "markdown")
