@@ -54,6 +54,7 @@ MAX_RULES = 2
 HARD_RULE = re.compile(
     r"\b(always|never|every (answer|reply)|must|immer|nie|toujours|jamais|siempre|nunca)\b", re.I
 )
+MAX_OWN_ROWS, LONGEST_OWN = 6, 300
 USER_NAME = re.compile(r"^(?!#)\W*(?:[^\W\d_]+:\W*)?(?P<name>[^\W\d_][\w-]+)", re.M)
 
 SOURCES = {
@@ -163,13 +164,16 @@ def hard_rules(sources: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(found[:MAX_RULES])
 
 
-def name_user(sources: Mapping[str, str], passage: str) -> str:
-    """Return who the user is when a passage has a cell or a label with the name with which USER.md
-    begins ("Priya Raman, developer", "Name: Priya"), as a line to stand below it, else ""."""
+def show_own_rows(sources: Mapping[str, str], passage: str) -> str:
+    """Return the rows of a passage with a cell or a label that is the name with which USER.md
+    begins ("Priya Raman, developer", "Name: Priya"), as a line that says whose they are, else "".
+    """
     found = USER_NAME.search(strip_comments(sources.get("user", "")))
     name = found["name"] if found else ""
-    label = rf"(?:^|[|,;:]|^\W+)[ \t]*{re.escape(name)}[ \t]*(?:[|,;:]|$)"
-    return f"\n[{name} is the user]" if name and re.search(label, passage, re.M) else ""
+    label = re.compile(rf"(?:^\W*|[|,;:]\s*){re.escape(name)}\s*(?:[|,;:]|$)")
+    rows = [line.strip(" \t-*|") for line in passage.splitlines() if label.search(line)]
+    own = "; ".join(rows[:MAX_OWN_ROWS])
+    return f"\n[of {name}, the user: {own}]" if name and 0 < len(own) < LONGEST_OWN else ""
 
 
 def make_tail(

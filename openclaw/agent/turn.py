@@ -16,7 +16,7 @@ from openclaw import events
 from openclaw.agent.loop import Loop, TurnLimits, timestamp
 from openclaw.agent.memory_lookup import find_passages, needs_recall, worth_looking_up
 from openclaw.agent.past_conversations import find_archived
-from openclaw.agent.prompt import REQUIRED, SOURCES, hard_rules, make_tail, name_user
+from openclaw.agent.prompt import REQUIRED, SOURCES, hard_rules, make_tail, show_own_rows
 from openclaw.agent.protocols.base import RunningTurn, StepProtocol
 from openclaw.agent.protocols.protocol_choice import choose_protocol
 from openclaw.agent.provenance import Provenance
@@ -512,4 +512,4 @@ def _facts_beside(builder: RequestBuilder, passage: Mapping[str, Any], request: 
             text = current_text(open_home.home, passage["path"])
     today = open_home.now().date()
     sums = show_table_facts(text or "", passage["start_line"], passage["end_line"], request, today)
-    return open_home.masker.mask(sums) + name_user(builder.sources, passage["text"])
+    return open_home.masker.mask(sums) + show_own_rows(builder.sources, passage["text"])

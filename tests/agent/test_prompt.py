@@ -23,8 +23,8 @@ from openclaw.agent.prompt import (
     hard_rules,
     make_head,
     make_tail,
-    name_user,
     render_head,
+    show_own_rows,
 )
 from openclaw.messages import Message
 from openclaw.models import token_count
@@ -193,16 +193,20 @@ def test_the_first_hard_rules_are_repeated_without_comments() -> None:
 @pytest.mark.parametrize(
     ("user", "passage", "named"),
     [
-        ("# User\n\nPriya Raman, developer.\n", "| Mon | Marek |\n| Tue | Priya |", "Priya"),
-        ("- Name: Ann-Kathrin\n", "- Ann-Kathrin: book the room", "Ann-Kathrin"),
-        ("<!-- who? -->\n**Name:** Sam", "day,who\n1,Bo\n2,Sam", "Sam"),
+        (
+            "# User\n\nAda Ray, developer.\n",
+            "| Mon | Bo |\n| Tue | Ada |",
+            "Ada, the user: Tue | Ada",
+        ),
+        ("- Name: Al-An\n", "- Bo: go\n- Al-An: book", "Al-An, the user: Al-An: book"),
+        ("<!-- who? -->\n**Name:** Sam", "day,who\n1,Bo\n2,Sam", "Sam, the user: 2,Sam"),
         ("Priya Raman, developer.", "Lunch with Priya and Jin", ""),
         ("Nothing is known about the user yet.", "Nothing new.", ""),
         ("", "a: b", ""),
     ],
 )
-def test_a_passage_is_told_who_of_it_is_the_user(user: str, passage: str, named: str) -> None:
-    assert name_user({"user": user}, passage) == (f"\n[{named} is the user]" if named else "")
+def test_a_passage_is_told_which_rows_are_the_users(user: str, passage: str, named: str) -> None:
+    assert show_own_rows({"user": user}, passage) == (f"\n[of {named}]" if named else "")
 
 
 # -------- the beginning stays
