@@ -123,9 +123,6 @@ LIKELY_TOOLS = {
 }
 TODO_WORDS = frozenset("todo todos to-do to-dos".split())
 
-LETTERS_OF_A_LANGUAGE = 12
-"""Fewer letters tell no language, but in a script of its own."""
-
 
 @frozen
 class Cues:
@@ -294,9 +291,7 @@ def read_cues(
     likely = _find_likely(read) if outright and not surer else ""
     likely = "" if is_there and likely == "todo_add" else likely
     lines += [f"Tool that may fit: {LIKELY_TOOLS[likely]}"] if likely and not about_todos else []
-    few = sum(map(str.isalpha, request)) < LETTERS_OF_A_LANGUAGE and language not in ("zh", "ja")
-    is_other = language not in ("", "en") and not few
-    lines += [f"Answer in {LANGUAGES[language]}."] if is_other else []
+    lines += [f"Answer in {LANGUAGES[language]}."] if language not in ("", "en") else []
     return Cues(
         lines=tuple(lines),
         asks=asks,
