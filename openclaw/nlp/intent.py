@@ -83,9 +83,6 @@ WANTS = re.compile(
     re.I,
 )
 """A question that may want something done: a suggestion, or what is possible."""
-PLEASE = re.compile(
-    r"\W*(?:please|bitte|s'il (?:te|vous) pla\u00eet|por favor|per favore)\W*", re.I
-)
 LIST_WORDS = frozenset("list lists todo todos to-do to-dos task tasks liste aufgabe lista".split())
 LIST_ENDS = ("list", "lists", "liste", "listen", "lista", "listas", "listes", "lijst", "lijstje")
 """The word for a list, also at the end of a longer one, in `LANGUAGES` but Chinese and Japanese."""
@@ -423,9 +420,9 @@ def may_order(read: Labels) -> bool:
 def only_asks(request: str) -> bool:
     """Return True when the request surely wants nothing done: each clause begins with a question
     word and asks how things are. A question mark proves nothing: "would you mind adding milk?"."""
-    clauses = [each for each in CLAUSE_END.split(request) if not PLEASE.fullmatch(each)]
-    sure = clauses and all(ASKS.match(each) and not WANTS.search(each) for each in clauses)
-    return bool(sure) and not read_message(request).has("orders")
+    clauses = CLAUSE_END.split(request)
+    sure = all(ASKS.match(each) and not WANTS.search(each) for each in clauses)
+    return sure and not read_message(request).has("orders")
 
 
 def _find_files(
