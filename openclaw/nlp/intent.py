@@ -236,7 +236,6 @@ def read_cues(
     near = [text for text in todos if len(words.intersection(content_words(text))) > 1]
     near = [] if named or not near else [*dict.fromkeys((*near, *matching))]
     whole = [text for text in matching if words.issuperset(content_words(text))]
-    is_there = bool(whole)
     likeliest = max(read.probabilities[label] for label in TO_CHANGE)
     done = bool(matching and outright and not read.lacks("todo_done"))
     if not asked_lists and outright:
@@ -268,7 +267,7 @@ def read_cues(
         about_todos = True
     lines += [f"{name} is a to-do list." for name in asked_lists if about_lists and name in lists]
     lines += [f"Still to do: {text}" for text in (near or matching)[:3]]
-    likely_acts = () if in_page else _todo_actions(read, language, is_there=is_there)
+    likely_acts = () if in_page else _todo_actions(read, language)
     found = matching or named or asked_lists
     if not found and _names_no_todo(request, read, todos, others, earlier):
         likely_acts = ("add",) if "add" in likely_acts and not read.lacks("todo_add") else ()
@@ -286,7 +285,6 @@ def read_cues(
     on_page = meant and read.probabilities["file"] >= MAY_ORDER
     surer = named or missing or skill or fact or wanted.tools or on_page or in_page
     likely = _find_likely(read) if outright and not surer else ""
-    likely = "" if is_there and likely == "todo_add" else likely
     lines += [f"Tool that may fit: {LIKELY_TOOLS[likely]}"] if likely and not about_todos else []
     lines += [f"Answer in {LANGUAGES[language]}."] if language not in ("", "en") else []
     return Cues(
@@ -516,16 +514,13 @@ def _has_other_number(request: str, text: str) -> bool:
     return {w for w, _ in asked} & {w for w, _ in told} != set() and not asked & told
 
 
-def _todo_actions(read: Labels, language: str, *, is_there: bool) -> tuple[str, ...]:
+def _todo_actions(read: Labels, language: str) -> tuple[str, ...]:
     """Return what a request may want done to its to-dos. What it surely wants excludes what is
-    improbable, unless that is to add one that `is_there` ("remove milk, we still have some"). A
-    small model that is at a loss removes something: that needs a sign in itself, in the languages
-    that are known."""
+    improbable. A small model that is at a loss removes something: that needs a sign in itself, in
+    the languages that are known."""
     changes = ("orders", *ACTION_LABELS.values())
     if read.has("todo_list") and all(read.probabilities[label] < HARDLY for label in changes):
         return ()
-    if is_there and read.has("todo_add"):
-        return tuple(ACTION_LABELS)
     if read.has(*ACTION_LABELS.values()):
         likely = [name for name, label in ACTION_LABELS.items() if not read.lacks(label)]
         return tuple(likely)

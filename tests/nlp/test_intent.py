@@ -424,13 +424,6 @@ def test_a_question_or_another_to_do_marks_nothing_done(request_: str) -> None:
     assert not cues_of(request_).done
 
 
-def test_a_to_do_that_is_there_need_not_be_added() -> None:
-    """ "Take milk off, we still have some" sounds like one that is to be added."""
-    found, other = cues_of("buy milk"), cues_of("buy butter")
-    assert {"add", "done", "remove"} <= set(found.changes)
-    assert other.changes == ("add",)
-
-
 # -------- facts
 
 
