@@ -100,8 +100,7 @@ MAY_ORDER = 0.3
 HARDLY = 0.05
 """A request that is less likely than this to want a to-do removed gets no tool that removes one. Of
 660 messages of authors not seen that surely ask for to-dos and order nothing with so much as this
-probability, 6 want something done too. Of 19 that want a memory forgotten and are surely taken to
-want a to-do removed, 14 are more likely to want the first, and 42 of 684 that want the second."""
+probability, 6 want something done too."""
 LONGEST_NOTE = 200
 """Characters of a note of the day that is kept in its own words."""
 MAY_KEEP = 0.15
@@ -258,12 +257,8 @@ def read_cues(
     if named or wanted.tools:  # needs no skill, unless the request names one
         builder = [each for each in builder if each.name in said]
     skill = next((each.name for each in builder if is_clear_match(request, each)), "")
-    # "take out the old garage": a memory, where no to-do has such words
-    perhaps = read.has("todo_remove") and read.probabilities["forget"] >= HARDLY and not matching
     about_page = meant and not matching and (asks or read.best(*TODO_LABELS) != "todo_add")
-    if not (builder or fact or named or perhaps or about_page or in_page) and read.has(
-        *TODO_LABELS
-    ):
+    if not (builder or fact or named or about_page or in_page) and read.has(*TODO_LABELS):
         about_todos = True
     lines += [f"{name} is a to-do list." for name in asked_lists if about_lists and name in lists]
     lines += [f"Still to do: {text}" for text in (near or matching)[:3]]
@@ -311,9 +306,7 @@ def read_cues(
         takes_out=bool(named) and read.has("todo_remove"),
         fact=fact,
         remembers=outright and read.has("remember") and not (about_todos or surer),
-        forgets=outright
-        and (read.has("forget") or perhaps)
-        and not (about_todos or surer or meant),
+        forgets=outright and read.has("forget") and not (about_todos or surer or meant),
         today=bool(note or TODAY.search(request)),
         expression=find_expression(request, only_percentages=bool(FILE.search(request))),
         sums=read.has("sum")

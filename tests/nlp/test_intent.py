@@ -497,13 +497,6 @@ def test_a_memory_to_forget_is_no_to_do() -> None:
     assert not read_cues(asked, ["workspace/contacts.md"]).forgets
 
 
-def test_what_may_be_a_memory_to_forget_is_one_where_no_to_do_has_its_words() -> None:
-    asked = "take out the old garage"
-    assert cues_of(asked).forgets and not cues_of(asked).todos
-    seen = read_cues(asked, [], todos=["Clear the old garage"])
-    assert seen.todos and not seen.forgets
-
-
 @pytest.mark.parametrize(
     ("request_", "others", "earlier", "acts"),
     [
