@@ -43,7 +43,6 @@ REMEMBER = re.compile(
     re.I,
 )
 TODAY = re.compile(r"\bfor today\b|\bf\u00fcr heute\b", re.I)
-SAYS_THAT = re.compile(r"\b(?:that|dass|que|che)\b", re.I)
 SOME_LIST = re.compile(
     r"\b(?:(?:my|the|our) (?P<name>[\w-]+(?: [\w-]+)?) list|"
     r"list[ae] d\w{0,4}(?: l[ao]s?)?['\u2019 ]+(?P<of>[^\W\d_]{3,}))\b",
@@ -245,7 +244,7 @@ def read_cues(
     new_list = any(word.endswith(LIST_ENDS) for word in said) or language in ("", "zh", "ja")
     about_todos = done or (about_lists and bool(asked_lists or said & TODO_WORDS))
     # "make a note called a.md" is about a file, "remember that it is in a.md" is not.
-    about_file = missing and not SAYS_THAT.search(request)
+    about_file = missing and not read.has("remember")
     fact = "" if asks or about_file else _fact_to_remember(request, read)
     note = "" if fact or about_file or not outright else _note_of_day(request, read)
     fact = fact or note
@@ -557,7 +556,7 @@ def _fact_to_remember(request: str, read: Labels) -> str:
     text = " ".join(request.split())
     # "can you remember my name?", "remember me to get diesel"
     likely = max(read.probabilities["remember"], read.probabilities["day_note"]) >= MAY_KEEP
-    found = REMEMBER.search(text) if likely or SAYS_THAT.search(text) else None
+    found = REMEMBER.search(text) if likely else None
     fact = found["fact"].rstrip(" ?") if found else ""
     return fact[:1].upper() + fact[1:]
 

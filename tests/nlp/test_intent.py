@@ -543,7 +543,6 @@ def test_a_note_in_a_file_is_no_fact_to_remember() -> None:
     assert (
         cues_of("remember that the budget is in costs.xlsx").fact == "The budget is in costs.xlsx"
     )
-    assert cues_of("note that the config lives in app.yaml").fact == "The config lives in app.yaml"
 
 
 # -------- sums
