@@ -41,15 +41,8 @@ from openclaw.messages import NO_RECORD, Entry, Material, Prompt, TurnRecord
 from openclaw.models.base import ModelCard
 from openclaw.models.profile import reply_limits, window_notice
 from openclaw.nlp.classifier import read_message
-from openclaw.nlp.intent import (
-    FILE,
-    QUESTION_MARK,
-    Cues,
-    is_small_talk,
-    only_adds,
-    read_cues,
-    split_request,
-)
+from openclaw.nlp.intent import FILE, QUESTION_MARK, Cues, is_small_talk, read_cues
+from openclaw.nlp.several_requests import only_adds, split_request
 from openclaw.receipt import NO_CHANGES, TODO_FILE, Receipt, make_receipt
 from openclaw.security.audit import Audit
 from openclaw.security.masking import disarm_masks, masked_names

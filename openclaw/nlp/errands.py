@@ -9,6 +9,7 @@ from itertools import product
 from pathlib import Path
 
 from openclaw.frozen import frozen
+from openclaw.nlp.sentences import BETWEEN_REQUESTS
 
 URL = re.compile(r"\bhttps?://[^\s<>\"'`|\\^{}\[\]]+", re.I)
 URL_END_MARKS = ".,;:!?)"
@@ -61,10 +62,11 @@ def read_errands(request: str) -> Errands:
     return Errands(urls, command, tuple(name for name, asked in tools.items() if asked))
 
 
-def find_command(clauses: Sequence[str], paths: Sequence[str]) -> tuple[str, bool]:
-    """Return what runs the first of these programs of the home that a clause says to run, and
+def find_command(request: str, paths: Sequence[str]) -> tuple[str, bool]:
+    """Return what runs the first of these programs of the home that a request says to run, and
     whether arguments may follow, as in "run sums.py on march.csv"; "" for "run ruff on sums.py",
     and for a file that is no program or has tests."""
+    clauses = BETWEEN_REQUESTS.split(request) if paths else ()
     for clause, path in product(clauses, paths):
         name = Path(path)
         runner = "" if name.stem.startswith("test") else RUNNERS.get(name.suffix.lower(), "")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -203,6 +203,20 @@ class Cues:
         return told
 
 
+@frozen
+class _Request:
+    """A request with what is read from all of its words.
+
+    outright  it is no question
+    """
+
+    text: str
+    read: Labels
+    language: str
+    words: frozenset[str]
+    outright: bool
+
+
 def read_cues(
     request: str,
     files: Sequence[str],
@@ -215,118 +229,183 @@ def read_cues(
     """Read the intent of a request. `files` are the home's paths, `lists` the names of the to-do
     lists, `todos` the texts of the open to-dos and `others` those of the done ones, `earlier` what
     was said before."""
-    lines, named, missing, similar = _find_files(request, files)
     read, language = read_message(request), language_of(request)
-    asks = only_asks(request)
-    meant = [] if named or (missing and asks) else _find_by_topic(request, files)
-    lines += [f"File that may fit: {path}" for path in meant]
-    orders = read.has("orders") and not asks
-    outright = orders or not (asks or QUESTION_MARK.search(request))
-    said = {word.lower() for word in re.findall(r"[\w-]+", request)}
-    asked_lists = [name for name in lists if set(re.findall(r"[\w-]+", name.lower())) & said]
-    if not asked_lists and read.has("todo_list"):  # "what do I need from the shop"
-        begins = tuple(word for word in said if len(word) >= SHORTEST_BEGINNING)
-        asked_lists = [name for name in lists if name.lower().startswith(begins)]
-    joined = _find_joined_list(request, language, lists) if read.has("todo_add") else []
-    about_lists = bool(said & LIST_WORDS or joined) and not named
-    matching = [] if named else _matching_todos(request, todos)
-    words = set(content_words(request))
-    near = [text for text in todos if len(words.intersection(content_words(text))) > 1]
-    near = [] if named or not near else [*dict.fromkeys((*near, *matching))]
-    whole = [text for text in matching if words.issuperset(content_words(text))]
-    likeliest = max(read.probabilities[label] for label in TO_CHANGE)
-    done = bool(matching and outright and not read.lacks("todo_done"))
-    if not asked_lists and outright:
-        asked_lists = joined or _find_new_list(request)
-    pages = {Path(path).stem.lower() for path in meant}  # "add it to my reading list": reading.md
-    in_page = bool(asked_lists) and all(n.lower() in pages and n not in lists for n in asked_lists)
-    asked_lists = [] if in_page else asked_lists
-    new_list = any(word.endswith(LIST_ENDS) for word in said) or language in ("", "zh", "ja")
-    about_todos = done or (about_lists and bool(asked_lists or said & TODO_WORDS))
-    # "make a note called a.md" is about a file, "remember that it is in a.md" is not.
-    about_file = missing and not read.has("remember")
-    fact = "" if asks or about_file else _fact_to_remember(request, read)
-    note = "" if fact or about_file or not outright else _note_of_day(request, read)
-    fact = fact or note
-    builder = [] if about_todos or fact else rank_blurbs(request, skills)
-    wanted = read_errands(request)
-    no_other = not (wanted.command or wanted.urls) and wanted.tools in ((), ("run_shell",))
-    clauses = BETWEEN.split(request) if named and no_other else []
-    command, has_arguments = find_command(clauses, named)
-    if named or wanted.tools:  # needs no skill, unless the request names one
-        builder = [each for each in builder if each.name in said]
-    skill = next((each.name for each in builder if is_clear_match(request, each)), "")
-    about_page = meant and not matching and (asks or read.best(*TODO_LABELS) != "todo_add")
-    if not (builder or fact or named or about_page or in_page) and read.has(*TODO_LABELS):
-        about_todos = True
-    lines += [f"{name} is a to-do list." for name in asked_lists if about_lists and name in lists]
-    lines += [f"Still to do: {text}" for text in (near or matching)[:3]]
-    likely_acts = () if in_page else _todo_actions(read, language)
-    found = matching or named or asked_lists
+    cues = _read_kind(request, read, language)
+    words = frozenset(word.lower() for word in re.findall(r"[\w-]+", request))
+    outright = cues.orders or not (cues.asks or QUESTION_MARK.search(request))
+    said = _Request(request, read, language, words, outright)
+    cues = _find_files(cues, said, files)
+    cues, in_page = _find_lists(cues, said, lists)
+    matching = [] if cues.named else matching_todos(request, todos)
+    cues = _find_todos(cues, said, todos, matching)
+    cues = _find_fact(cues, said)
+    ranked = _rank_skills(cues, said, skills)
+    about_page = cues.meant and (cues.asks or read.best(*TODO_LABELS) != "todo_add")
+    other = ranked or cues.fact or cues.named or (about_page and not matching) or in_page
+    cues = replace(cues, todos=cues.todos or (read.has(*TODO_LABELS) and not other))
+    changes = () if in_page else _todo_actions(read, language)
+    lines = cues.lines
+    found = matching or cues.named or cues.lists
     if not found and _names_no_todo(request, read, todos, others, earlier):
-        likely_acts = ("add",) if "add" in likely_acts and not read.lacks("todo_add") else ()
-        lines.append(NO_SUCH_TODO)
-    lines += [f"The skill {skill} fits."] if skill else []
-    offered = builder[0] if builder and not skill else None
-    lines += [f"Skill that may fit: {offered.line(LONGEST_ABOUT)}"] if offered else []
-    if not (named or about_todos or fact):
-        fitting = [
-            each
-            for each in nearest_unlisted(request, skills)
-            if each.name != skill and each != offered
-        ]
-        lines += [f"Skill that may fit: {each.line(LONGEST_ABOUT)}" for each in fitting]
-    on_page = meant and read.probabilities["file"] >= MAY_ORDER
-    surer = named or missing or skill or fact or wanted.tools or on_page or in_page
-    likely = _find_likely(read) if outright and not surer else ""
-    lines += [f"Tool that may fit: {LIKELY_TOOLS[likely]}"] if likely and not about_todos else []
-    lines += [f"Answer in {LANGUAGES[language]}."] if language not in ("", "en") else []
+        changes = ("add",) if "add" in changes and not read.lacks("todo_add") else ()
+        lines = (*lines, NO_SUCH_TODO)
+    cues = _choose_skill(replace(cues, changes=changes, lines=lines), said, ranked, skills)
+    on_page = in_page or (cues.meant and read.probabilities["file"] >= MAY_ORDER)
+    surer = cues.named or cues.missing or cues.skill or cues.fact or cues.errands.tools or on_page
+    if said.outright and not surer:
+        cues = _choose_tool(cues, said)
+    answer_in = [f"Answer in {LANGUAGES[language]}."] if language not in ("", "en") else []
+    return replace(cues, lines=(*cues.lines, *answer_in))
+
+
+def _read_kind(request: str, read: Labels, language: str) -> Cues:
+    """Read whether a request asks or orders, and what needs no look at the home."""
+    asks = only_asks(request)
+    orders = read.has("orders") and not asks
+    has_parts = len(request.split()) >= PART_WORDS or language in ("zh", "ja")
     return Cues(
-        lines=tuple(lines),
         asks=asks,
+        orders=orders,
+        begs=not asks and (may_order(read) or not language),
+        parts=orders and has_parts and not read.lacks("several"),
+        tells=not read.lacks("asks"),
+        chats=is_small_talk(read),
+        errands=read_errands(request),
+        expression=find_expression(request, only_percentages=bool(FILE.search(request))),
+    )
+
+
+def _find_files(cues: Cues, said: _Request, files: Sequence[str]) -> Cues:
+    """Find the files that a request names, or whose name says what it is about."""
+    lines: list[str] = []
+    named: list[str] = []
+    missing: list[str] = []
+    similar: list[str] = []
+    for word in [*dict.fromkeys(FILE.findall(said.text))][:MAX_NAMES]:
+        found = [path for path in files if path == word or path.endswith(f"/{word}")][:3]
+        if found:
+            named += found
+            lines.append("File: " + ", ".join(found))
+        elif not DOMAIN.search(word) and not NOT_A_FILE.match(word):
+            names = {path.rsplit("/", 1)[-1]: path for path in files}
+            near = difflib.get_close_matches(word.rsplit("/", 1)[-1], names, 1, 0.75)
+            similar += [names[name] for name in near]
+            also = f"; there is {names[near[0]]}" if near else ""
+            lines.append(f"There is no file {word}{also}.")
+            missing.append(word)
+    meant = [] if named or (missing and cues.asks) else _find_by_topic(said.text, files)
+    wanted, read = cues.errands, said.read
+    no_other = not (wanted.command or wanted.urls) and wanted.tools in ((), ("run_shell",))
+    command, arguments = find_command(said.text, named if no_other else ())
+    figures = FIGURE.findall(said.text)
+    return replace(
+        cues,
+        lines=(*lines, *(f"File that may fit: {path}" for path in meant)),
         named=tuple(dict.fromkeys(named)),
         missing=tuple(missing),
         similar=tuple(similar),
         meant=tuple(meant),
-        skill=skill,
-        offered=offered.name if offered else "",
-        lists=tuple(asked_lists) if about_lists or read.has("todo_list") else (),
-        known_lists=(*dict.fromkeys((*lists, "Tasks") if new_list else asked_lists or ("Tasks",)),),
-        new_list=new_list,
-        todos=about_todos,
-        done=done,
-        whole=_find_whole(request, read, whole),
-        near=tuple(near),
-        unclear=not (near or matching or named) and likeliest >= MAY_CHANGE,
-        changes=likely_acts,
         command=command,
-        arguments=has_arguments,
-        runs=not likely or read.probabilities["program"] >= HARDLY,
+        arguments=arguments,
         takes_out=bool(named) and read.has("todo_remove"),
-        fact=fact,
-        remembers=outright and read.has("remember") and not (about_todos or surer),
-        forgets=outright and read.has("forget") and not (about_todos or surer or meant),
-        today=bool(note or TODAY.search(request)),
-        expression=find_expression(request, only_percentages=bool(FILE.search(request))),
-        sums=read.has("sum")
-        and not (named or read.lacks("asks"))
-        and len(FIGURE.findall(request)) > 1,
-        orders=orders,
-        begs=not asks and (may_order(read) or not language),
-        parts=orders
-        and not read.lacks("several")
-        and (len(request.split()) >= PART_WORDS or language in ("zh", "ja")),
-        tells=not read.lacks("asks"),
-        chats=is_small_talk(read),
-        errands=wanted,
+        sums=read.has("sum") and not (named or read.lacks("asks")) and len(figures) > 1,
     )
 
 
-def only_adds(request: str, todos: Sequence[str]) -> bool:
-    """Return True when a piece of a request likely adds a to-do and names none of the open ones: a
-    small model that has just ticked one ticks the next."""
-    best = read_message(request).best(*TODO_LABELS)
-    return best == "todo_add" and not _matching_todos(request, todos)
+def _find_lists(cues: Cues, said: _Request, lists: Sequence[str]) -> tuple[Cues, bool]:
+    """Find the to-do lists that a request names, and whether it means a page of the workspace: for
+    "add it to my reading list", reading.md."""
+    read, words = said.read, said.words
+    asked = [name for name in lists if words.intersection(re.findall(r"[\w-]+", name.lower()))]
+    if not asked and read.has("todo_list"):  # "what do I need from the shop"
+        begins = tuple(word for word in words if len(word) >= SHORTEST_BEGINNING)
+        asked = [name for name in lists if name.lower().startswith(begins)]
+    joined = _find_joined_list(said.text, said.language, lists) if read.has("todo_add") else []
+    about_lists = bool(words & LIST_WORDS or joined) and not cues.named
+    if not asked and said.outright:
+        asked = joined or _find_new_list(said.text)
+    pages = {Path(path).stem.lower() for path in cues.meant}
+    in_page = bool(asked) and all(n.lower() in pages and n not in lists for n in asked)
+    asked = [] if in_page else asked
+    may_be_new = any(w.endswith(LIST_ENDS) for w in words) or said.language in ("", "zh", "ja")
+    known = (*lists, "Tasks") if may_be_new else asked or ("Tasks",)
+    there = (f"{name} is a to-do list." for name in asked if about_lists and name in lists)
+    found = replace(
+        cues,
+        lines=(*cues.lines, *there),
+        lists=tuple(asked) if about_lists or read.has("todo_list") else (),
+        known_lists=tuple(dict.fromkeys(known)),
+        new_list=may_be_new,
+        todos=about_lists and bool(asked or words & TODO_WORDS),
+    )
+    return found, in_page
+
+
+def _find_todos(cues: Cues, said: _Request, todos: Sequence[str], matching: Sequence[str]) -> Cues:
+    """Find the open to-dos that a request may be about."""
+    read, words = said.read, set(content_words(said.text))
+    near = [text for text in todos if len(words.intersection(content_words(text))) > 1]
+    near = [] if cues.named or not near else [*dict.fromkeys((*near, *matching))]
+    whole = [text for text in matching if words.issuperset(content_words(text))]
+    done = bool(matching and said.outright and not read.lacks("todo_done"))
+    may_change = max(read.probabilities[label] for label in TO_CHANGE) >= MAY_CHANGE
+    return replace(
+        cues,
+        lines=(*cues.lines, *(f"Still to do: {text}" for text in (near or matching)[:3])),
+        todos=cues.todos or done,
+        done=done,
+        whole=_find_whole(said.text, read, whole),
+        near=tuple(near),
+        unclear=may_change and not (near or matching or cues.named),
+    )
+
+
+def _find_fact(cues: Cues, said: _Request) -> Cues:
+    """Find what a request says to remember, for good or as a note of the day."""
+    # "make a note called a.md" is about a file, "remember that it is in a.md" is not.
+    about_file = cues.missing and not said.read.has("remember")
+    fact = "" if cues.asks or about_file else _fact_to_remember(said.text, said.read)
+    note = "" if fact or about_file or not said.outright else _note_of_day(said.text, said.read)
+    return replace(cues, fact=fact or note, today=bool(note or TODAY.search(said.text)))
+
+
+def _rank_skills(cues: Cues, said: _Request, skills: Sequence[Blurb]) -> list[Blurb]:
+    """Return the skills that may fit, best first. Who names a file or a tool needs none, unless he
+    names it too."""
+    ranked = [] if cues.todos or cues.fact else rank_blurbs(said.text, skills)
+    is_named = cues.named or cues.errands.tools
+    return [each for each in ranked if each.name in said.words] if is_named else ranked
+
+
+def _choose_skill(
+    cues: Cues, said: _Request, ranked: Sequence[Blurb], skills: Sequence[Blurb]
+) -> Cues:
+    """Choose the skill whose name or example is said; else offer the one that shares words."""
+    clear = (each.name for each in ranked if is_clear_match(said.text, each))
+    skill = next(clear, "")
+    offered = [] if skill else [*ranked[:1]]
+    unlisted = []
+    if not (cues.named or cues.todos or cues.fact):
+        unlisted = nearest_unlisted(said.text, skills)
+    others = (each for each in unlisted if each.name != skill and each not in offered)
+    lines = [f"The skill {skill} fits."] if skill else []
+    lines += [f"Skill that may fit: {each.line(LONGEST_ABOUT)}" for each in (*offered, *others)]
+    name = offered[0].name if offered else ""
+    return replace(cues, lines=(*cues.lines, *lines), skill=skill, offered=name)
+
+
+def _choose_tool(cues: Cues, said: _Request) -> Cues:
+    """Name the tool for what a request likely wants done to to-dos or memories, where nothing tells
+    more surely what it is about."""
+    read, likely = said.read, _find_likely(said.read)
+    named = likely and not cues.todos
+    return replace(
+        cues,
+        lines=(*cues.lines, *([f"Tool that may fit: {LIKELY_TOOLS[likely]}"] if named else ())),
+        runs=not likely or read.probabilities["program"] >= HARDLY,
+        remembers=read.has("remember") and not cues.todos,
+        forgets=read.has("forget") and not (cues.todos or cues.meant),
+    )
 
 
 def is_small_talk(read: Labels) -> bool:
@@ -334,72 +413,17 @@ def is_small_talk(read: Labels) -> bool:
     return read.has("chats") and read.lacks("asks", "orders", "tells")
 
 
-# Between two requests in one sentence.
-BETWEEN = re.compile(
-    r"(?<=[.!?;:])\s+|(?<=[\u3002\uff01\uff1f\uff0c])|,?\s+(?:and|then|but|und|dann|aber|et|puis|mais|"
-    r"y|luego|pero|e|poi|ma|en|dan|maar)\s+|,\s+(?:so\s+)?",
-    re.I,
-)
-JOINS = re.compile(r"^(?:and|then|also|but|und|dann|aber|et|puis|y|luego|e|poi|en|dan)\s+", re.I)
-ACTS = (*TODO_LABELS, "remember", "forget", "file", "text", "web", "program", "sum")
+PART_WORDS = 3
+"""Fewer words are no request of their own: "eggs, milk and bread"."""
 NO_SUCH_TODO = "No to-do has the words of this request."
 SAME_BEGINNING = 4
 """Letters that two forms of a word have in common, and mostly one that is mistyped."""
-TO_NOTE = frozenset((*TODO_LABELS, "remember"))
 TO_CHANGE = ("todo_done", "todo_remove", "todo_change")
 MAY_CHANGE = 0.5
 """From this probability on a message may want a to-do ticked, changed or removed."""
 SHORTEST_BEGINNING = 4
 """Letters of a word with which the name of a list begins."""
-MAY_REFER = 0.35
-"""From this probability on a piece may not be understood without the one before: "tick it off"."""
-SEVERAL = 0.4
-"""Of 119 messages of the training data that are split without it, the 62 that want one thing are
-less likely to want several, none of the other 57 is. The pieces alone do not tell: "has Jonas any
-allergies? I want to bake for him"."""
 NUMBERED = re.compile(r"([^\W\d]{3,}) +#?(\d+)\b")
-PART_WORDS = 3
-"""Fewer words are no request of their own: "eggs, milk and bread"."""
-
-
-def split_request(request: str, todos: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return what a request orders and what it asks, each by itself, when it wants several things
-    and what it orders is about to-dos and memories; else nothing. "Tick the bread, add butter."
-    What is to be changed must be one of the open `todos`: the bread may stand in a file."""
-    parts: list[tuple[str, str]] = []
-    if read_message(request).probabilities["several"] < SEVERAL:
-        return [], []
-    for piece in filter(None, map(str.strip, BETWEEN.split(request))):
-        piece = JOINS.sub("", piece)
-        act = _act_of(piece)
-        if parts and (not act or act == parts[-1][1]):
-            words, known = parts[-1]
-            at = request.find(words)
-            end = request.find(piece, at + len(words)) + len(piece)
-            parts[-1] = request[at:end], known
-        elif act:
-            parts.append((piece, act))
-        else:
-            return [], []  # it begins with something else
-    orders = [words for words, act in parts if act != "asks"]
-    if len(parts) < 2 or not orders or any(act not in {*TO_NOTE, "asks"} for _, act in parts):
-        return [], []
-    if any(act in TO_CHANGE and not _matching_todos(words, todos) for words, act in parts):
-        return [], []
-    return orders, [words for words, act in parts if act == "asks"]
-
-
-def _act_of(piece: str) -> str:
-    """Return what a piece of a request wants, "" when it goes on with the piece before or nothing
-    is likely."""
-    read = read_message(piece)
-    refers = read.probabilities["refers"] >= MAY_REFER
-    if len(piece.split()) < PART_WORDS or refers or read.lacks("orders", "asks"):
-        return ""
-    if read.best("orders", "asks") == "asks":
-        return "asks"
-    act = read.best(*ACTS)
-    return "" if read.lacks(act) else act
 
 
 def may_order(read: Labels) -> bool:
@@ -415,30 +439,6 @@ def only_asks(request: str) -> bool:
     return sure and not read_message(request).has("orders")
 
 
-def _find_files(
-    request: str, files: Sequence[str]
-) -> tuple[list[str], list[str], list[str], list[str]]:
-    """Return lines for the tail, paths of named files, names without a file, and paths of files
-    with nearly such a name."""
-    lines: list[str] = []
-    named: list[str] = []
-    missing: list[str] = []
-    similar: list[str] = []
-    for word in [*dict.fromkeys(FILE.findall(request))][:MAX_NAMES]:
-        found = [path for path in files if path == word or path.endswith(f"/{word}")]
-        if found:
-            named += found[:3]
-            lines.append("File: " + ", ".join(found[:3]))
-        elif not DOMAIN.search(word) and not NOT_A_FILE.match(word):
-            names = {path.rsplit("/", 1)[-1]: path for path in files}
-            near = difflib.get_close_matches(word.rsplit("/", 1)[-1], names, 1, 0.75)
-            similar += [names[name] for name in near]
-            also = f"; there is {names[near[0]]}" if near else ""
-            lines.append(f"There is no file {word}{also}.")
-            missing.append(word)
-    return lines, named, missing, similar
-
-
 def _find_by_topic(request: str, files: Sequence[str]) -> list[str]:
     """Return the paths of the files whose name says a topic of the request: "invoices.csv" for
     "which invoices are unpaid", else those whose folder does. None where many do."""
@@ -449,7 +449,7 @@ def _find_by_topic(request: str, files: Sequence[str]) -> list[str]:
     return said if len(said) <= MAX_BY_TOPIC else []
 
 
-def _matching_todos(request: str, todos: Sequence[str]) -> list[str]:
+def matching_todos(request: str, todos: Sequence[str]) -> list[str]:
     """Return the open to-dos of which the request has at least half the content words."""
     return _with_half_of_words(request, {text: text for text in todos})
 

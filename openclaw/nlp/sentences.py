@@ -42,6 +42,11 @@ _QUOTED_WORDS = re.compile(
     r'"[^"\n]{1,400}"|\u201c[^\u201d\n]{1,400}\u201d|\u201e[^\u201c\u201d\n]{1,400}[\u201c\u201d]'
     r"|\u00ab[^\u00bb\n]{1,400}\u00bb|`[^`\n]{1,400}`|(?<![\w'])'[^'\n]{1,400}'(?![\w'])"
 )
+BETWEEN_REQUESTS = re.compile(
+    r"(?<=[.!?;:])\s+|(?<=[\u3002\uff01\uff1f\uff0c])|,?\s+(?:and|then|but|und|dann|aber|et|puis|mais|"
+    r"y|luego|pero|e|poi|ma|en|dan|maar)\s+|,\s+(?:so\s+)?",
+    re.I,
+)
 
 
 def own_words(said: str) -> str:
