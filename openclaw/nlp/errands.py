@@ -9,6 +9,7 @@ from itertools import product
 from pathlib import Path
 
 from openclaw.frozen import frozen
+from openclaw.nlp.classifier import read_message
 from openclaw.nlp.sentences import BETWEEN_REQUESTS
 
 URL = re.compile(r"\bhttps?://[^\s<>\"'`|\\^{}\[\]]+", re.I)
@@ -90,19 +91,13 @@ SUM = re.compile(rf"{NUMBER}\s*({OPERATOR})\s*{LAST_NUMBER}", re.I)
 PERCENTAGE = re.compile(rf"{NUMBER}\s*(?:%|percent|prozent)\s*(?:of|von)\s*{LAST_NUMBER}", re.I)
 UNSURE_SIGNS = frozenset("- / less por per over".split())
 """Signs of ranges, dates, phone numbers and rates too: they mean a sum only when one is asked."""
-WORK_OUT = re.compile(
-    r"(?:^|\b(?:what(?:'s| is)|how much is|calculate|compute|work out|was ist|wie ?viel ist|"
-    r"combien font|cu\u00e1nto es|quanto fa))\W*$",
-    re.I,
-)
 
 
-def find_expression(request: str, *, only_percentages: bool = False) -> str:
+def find_expression(request: str) -> str:
     """Return the sum of two numbers that a request spells out, for `calculate`; "" for none, and
-    where there are other figures, which belong to the sum or mean something else.
-    `only_percentages` allows only "12 % of 300"; other numbers may belong to a file."""
+    where there are other figures, which belong to the sum or mean something else."""
     percentage = PERCENTAGE.search(request)
-    found = percentage or (None if only_percentages else SUM.search(request))
+    found = percentage or SUM.search(request)
     if not found:
         return ""
     before = request[: found.start()]
@@ -112,7 +107,7 @@ def find_expression(request: str, *, only_percentages: bool = False) -> str:
         return f"{percentage.group(1)} / 100 * {percentage.group(2)}"
     left, word, right = found.groups()
     spaced = before or " " in found.group()
-    if word.lower() in UNSURE_SIGNS and not (spaced and WORK_OUT.search(before)):
+    if word.lower() in UNSURE_SIGNS and not (spaced and read_message(request).has("sum")):
         return ""
     sign = next(sign for sign, words in OPERATORS.items() if word.lower() in words)
     return f"{left} {sign} {right}"

@@ -271,7 +271,7 @@ def _read_kind(request: str, read: Labels, language: str) -> Cues:
         tells=not read.lacks("asks"),
         chats=is_small_talk(read),
         errands=read_errands(request),
-        expression=find_expression(request, only_percentages=bool(FILE.search(request))),
+        expression=find_expression(request),
     )
 
 
