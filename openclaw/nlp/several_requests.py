@@ -12,8 +12,6 @@ from openclaw.nlp.sentences import BETWEEN_REQUESTS
 JOINS = re.compile(r"^(?:and|then|also|but|und|dann|aber|et|puis|y|luego|e|poi|en|dan)\s+", re.I)
 ACTS = (*TODO_LABELS, "remember", "forget", "file", "text", "web", "program", "sum")
 TO_NOTE = frozenset((*TODO_LABELS, "remember"))
-MAY_REFER = 0.35
-"""From this probability on a piece may not be understood without the one before: "tick it off"."""
 SEVERAL = 0.4
 """Of 119 messages of the training data that are split without it, the 62 that want one thing are
 less likely to want several, none of the other 57 is. The pieces alone do not tell: "has Jonas any
@@ -51,8 +49,7 @@ def _act_of(piece: str) -> str:
     """Return what a piece of a request wants, "" when it goes on with the piece before or nothing
     is likely."""
     read = read_message(piece)
-    refers = read.probabilities["refers"] >= MAY_REFER
-    if len(piece.split()) < PART_WORDS or refers or read.lacks("orders", "asks"):
+    if len(piece.split()) < PART_WORDS or read.lacks("orders", "asks"):
         return ""
     if read.best("orders", "asks") == "asks":
         return "asks"
