@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta
 from functools import cache, lru_cache
@@ -28,21 +28,30 @@ FEW = 5  # "a few days", "the last days"
 
 # Words, as patterns that are compiled at first use: most texts name no day.
 ISO = r"\d{4}-\d\d-\d\d"
-MONTH = (
-    r"(?:jan(?:uar[yi]?|vier|eiro)?|enero|gennaio|feb(?:ruar[yi]?|rero|braio)?|fevereiro|f[ée]vrier"
-    r"|mar(?:ch|s|zo|ço)?|märz|maerz|maart|apr(?:ile?)?|avril|abril|ma(?:y|yo|i|io|ggio)|mei"
-    r"|june?|jun(?:i|io|ho)|juin|giugno|july?|jul(?:i|io|ho)|juillet|luglio"
-    r"|aug(?:ust|ustus)?|ao[ûu]t|agosto|sep(?:t|tember|tembre|tiembre)?|settembre|setembro"
-    r"|o[ck]t(?:ober|obre|ubre)?|ottobre|outubro|nov(?:i?embre|ember|embro)?"
-    r"|d[eéi][cz](?:i?embre|ember|embro)?)"
+_MONTHS = (
+    "jan(?:uar[yi]?|vier|eiro)?|enero|gennaio",
+    "feb(?:ruar[yi]?|rero|braio)?|fevereiro|f[ée]vrier",
+    "mar(?:ch|s|zo|ço)?|märz|maerz|maart",
+    "apr(?:ile?)?|avril|abril",
+    "ma(?:y|yo|i|io|ggio)|mei",
+    "june?|jun(?:i|io|ho)|juin|giugno",
+    "july?|jul(?:i|io|ho)|juillet|luglio",
+    "aug(?:ust|ustus)?|ao[ûu]t|agosto",
+    "sep(?:t|tember|tembre|tiembre)?|settembre|setembro",
+    "o[ck]t(?:ober|obre|ubre)?|ottobre|outubro",
+    "nov(?:i?embre|ember|embro)?",
+    "d[eéi][cz](?:i?embre|ember|embro)?",
 )
-_WEEKDAY = (
-    r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|mittwoch|sonnabend"
-    r"|(?:mon|diens|donners|frei|sams|sonn)tag|(?:lun|mar|mercre|jeu|vendre|same)di|dimanche"
-    r"|lunes|martes|miércoles|jueves|viernes|s[áa]bado|domingo|sabato|domenica"
-    r"|(?:lune|marte|mercole|giove|vener)dì|(?:maan|dins|woens|donder|vrij|zater|zon)dag"
-    r"|(?:segunda|terça|quarta|quinta|sexta)-feira)"
+_WEEKDAYS = (
+    "monday|montag|lundi|lunes|lunedì|maandag|segunda-feira",
+    "tuesday|dienstag|mardi|martes|martedì|dinsdag|terça-feira",
+    "wednesday|mittwoch|mercredi|miércoles|mercoledì|woensdag|quarta-feira",
+    "thursday|donnerstag|jeudi|jueves|giovedì|donderdag|quinta-feira",
+    "friday|freitag|vendredi|viernes|venerdì|vrijdag|sexta-feira",
+    "saturday|samstag|sonnabend|samedi|s[áa]bado|sabato|zaterdag",
+    "sunday|sonntag|dimanche|domingo|domenica|zondag",
 )
+MONTH, _WEEKDAY = (f"(?:{'|'.join(names)})" for names in (_MONTHS, _WEEKDAYS))
 _UNITS = {
     "weekend": r"week-?end|wochenendes?|fi[nm] de semana",
     "week": r"weeks?|wochen?|semaines?|semanas?|settiman[ae]|weken",
@@ -124,27 +133,11 @@ def _ask_library(parser: str, words: str, today: date, prefer: Prefer = "past") 
         raise LookupError(words) from None  # the library stumbles over some phrases
 
 
-# The beginnings of the names of weekdays from Monday on, and of months, in all `LANGUAGES`.
-_WEEKDAYS = (
-    *("mon lun maa seg", "tue die mar din ter", "wed mit mer mie woe qua"),
-    *("thu don jeu jue gio qui", "fri fre ven vie vri sex", "sat sam sonna sab zat"),
-    "sun sonnt dim dom zon",
-)
-_MONTHS = (
-    *("jan ene gen", "feb fev", "mar maer maar", "apr avr abr", "may mai mag mei", "jun juin giu"),
-    *("jul juil lug", "aug aou ago", "sep set", "oct okt ott out", "nov", "dec dez dic"),
-)
-
-
-@cache
-def _read_name(name: str, names: tuple[str, ...]) -> int:
-    """Return the place of a weekday or month in its table, from 0. Raises LookupError."""
-    parts = unicodedata.normalize("NFKD", name.casefold())
-    plain = "".join(char for char in parts if not unicodedata.combining(char))
-    for place, starts in enumerate(names):
-        if plain.startswith(tuple(starts.split())):
-            return place
-    raise LookupError(name)
+def _read_name(name: str, names: Sequence[str]) -> int:
+    """Return the place of a weekday or month in its table, from 0, also of "thurs"."""
+    short = name[:3].casefold()
+    found = (_compile(each).fullmatch(name) or each.startswith(short) for each in names)
+    return [*map(bool, found)].index(True)
 
 
 def _count_back(count: str, unit: str, today: date) -> tuple[date, str]:
