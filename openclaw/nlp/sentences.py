@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from openclaw.nlp.dates import is_weekday_or_month
+
 LONGEST_MESSAGE = 8_000
 """Characters read from the beginning of a message; a quarter as many are read from its end."""
 LONGEST_SENTENCE = 160
@@ -28,15 +30,7 @@ _ABBREVIATION = re.compile(
     r"|Oct|Okt|Nov|Dec|Dez|\d{1,2})\.$",
     re.IGNORECASE,
 )
-_STARTS_SENTENCE = re.compile(
-    r"(?<=\d\.) +(?:Our|My|The|I|I['\u2019]\w+|We|You|He|She|It|They|This|That|There|These|What|"
-    r"When"
-    r"|Where|Which|Who|Why|How|Can|Could|Would|Will|Do|Does|Did|Is|Are|Please|And|But|So|If|Also|"
-    r"Let"
-    r"|Always|Never|From|Ich|Wir|Sie|Er|Es|Du|Mein\w*|Unser\w*|Kannst|K\u00f6nntest|Was|Wie|Wann|Wo"
-    r"|Wer|Warum|Und|Aber|Bitte|Je|J['\u2019]\w+|Nous|Mon|Ma|Notre|Et|Mi|Nuestr\w+|Y)\b"
-)
-"""Words that begin a sentence: a number and a dot before them are no ordinal ("5.")."""
+_CAPITAL_WORD = re.compile(r"(?<=\d\.) +([A-Z\u00c0-\u00de]\w*)")
 _BULLET = re.compile(r"^[ \t]{0,12}(?:[-*+\u2022\u2013]|\(?\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _QUOTED_WORDS = re.compile(
     r'"[^"\n]{1,400}"|\u201c[^\u201d\n]{1,400}\u201d|\u201e[^\u201c\u201d\n]{1,400}[\u201c\u201d]'
@@ -92,7 +86,8 @@ def sentences(text: str) -> Iterator[str]:
 def _is_inner_stop(line: str, start: int, end: int) -> bool:
     """Return True when the full stop before `end` belongs to an abbreviation or an ordinal."""
     short = _ABBREVIATION.search(line[max(end - 12, start) : end])
-    return bool(short) and not _STARTS_SENTENCE.match(line, end)
+    new = _CAPITAL_WORD.match(line, end)  # "before 9. Our cat", but "am 9. Mai"
+    return bool(short) and (not new or is_weekday_or_month(new[1]))
 
 
 def blank_quotes(sentence: str) -> str:
