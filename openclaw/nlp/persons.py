@@ -39,23 +39,16 @@ _INTRODUCED = 3
 _FEWEST_LINES = 2
 
 _TOKEN = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*(?:(?<=n)'t)?")
-_POSSESSIVE = re.compile(r"'s?\b|'(?=\s)")
 _DAYS = frozenset((*calendar.day_name, *calendar.day_abbr, *calendar.month_name))
-_NO_NAMES = frozenset(
-    """I He She It They We You Who Everyone Everybody Someone Somebody Nobody All Both One This That
-    There Mr Mrs Ms Dr Herr Frau Ich Er Sie Es Wir Ihr Wer Alle Das Der Die Oma Opa Tante
-    Onkel""".split()
-)
 _WORDS_TOO = frozenset(
     """will may mark grace hope rose dawn summer june april august art bill faith frank grant jack
     joy max rich ernst wolf stern jordan guy pat drew nick sue lance penny olive violet daisy
     iris pearl ruby amber paris victoria""".split()
 )
 """Names that are words or places too."""
-_ARTICLES = frozenset("the a an this that some another no every".split())
+_NOT_BEFORE_NAMES = frozenset("the a an this that some another no every in near".split())
 _TITLES = frozenset("St Saint Sankt Mt Mount Lake Queen King Fort".split())
 """What is named after a person begins so: "St. Ines church", "Queen Maeve's grave"."""
-_NOT_BEFORE_NAMES = _ARTICLES | {"in", "into", "near", "around"}
 _BEFORE_NAMES = frozenset(
     """with to for from by and or met phoned called rang visited saw asked told gave lent took drove
     sent wrote invited helped owe mit für von bei und an nach when while because if""".split()
@@ -86,7 +79,7 @@ def find_names(lines: Iterable[str]) -> set[str]:
             for found in pattern.finditer(line):
                 (introduced if number < _INTRODUCED else others).add(found["name"])
     several = {name for name in others if capital[name] >= _FEWEST_LINES}
-    names = (introduced | several) - _NO_NAMES - _DAYS
+    names = (introduced | several) - _DAYS
     return {name for name in names if small[name] < capital[name]}
 
 
@@ -108,24 +101,9 @@ def _plain_apostrophes(line: str) -> str:
 
 def _named_in(line: str, names: Set[str]) -> list[str]:
     tokens = [*_TOKEN.finditer(line)]
-    words = [token[0] for token in tokens]
-    found: list[str] = []
-    for at in range(len(words)):
-        name = _name_at(words, at, names)
-        if name and name not in found:
-            genitive = len(words[at]) > len(name)
-            if genitive or _is_meant(line, tokens, at, names):
-                found.append(name)
-    return found
-
-
-def _name_at(words: Sequence[str], at: int, names: Set[str]) -> str:
-    """Return the name that a word is, also in its German genitive ("Hildes Bruder")."""
-    word = words[at].capitalize() if words[at].islower() else words[at]
-    if word in names:
-        return word
-    genitive = word[-1:] == "s" and word[:-1] in names and words[at][0].isupper()
-    return word[:-1] if genitive and [*words, "x"][at + 1][0].isupper() else ""
+    words = (token[0].capitalize() if token[0].islower() else token[0] for token in tokens)
+    named = (w for at, w in enumerate(words) if w in names and _is_meant(line, tokens, at, names))
+    return [*dict.fromkeys(named)]
 
 
 def _is_meant(line: str, tokens: Sequence[re.Match[str]], at: int, names: Set[str]) -> bool:
@@ -133,16 +111,12 @@ def _is_meant(line: str, tokens: Sequence[re.Match[str]], at: int, names: Set[st
     token, word = tokens[at], tokens[at][0]
     before = line[tokens[at - 1].end() if at else 0 : token.start()]
     after = line[token.end() : tokens[at + 1].start()] if at + 1 < len(tokens) else ""
-    if before.endswith(("-", "@", "/", ".")) or after.startswith(("-", "@", "_")):
-        return False  # a part of a longer word or of an address
     previous = tokens[at - 1][0] if at else ""
     following = tokens[at + 1][0] if after == " " else ""
     begins = not at or bool(re.search(r"[.!?:;]", before))
     called = previous.lower() in _BEFORE_NAMES or previous in names
     if previous in _TITLES:
         return False
-    if _POSSESSIVE.match(line, token.end()):
-        return begins or previous.lower() not in _ARTICLES
     if not begins and previous.lower() in _NOT_BEFORE_NAMES:
         return False
     if not (begins or called or previous.islower() or _is_german(line)):
@@ -158,7 +132,7 @@ def _is_meant(line: str, tokens: Sequence[re.Match[str]], at: int, names: Set[st
     if word_too:
         alone = not following or following in names
         return begins and (acts or (word[0].isupper() and alone))
-    return acts or called or _is_german(line)
+    return acts
 
 
 def _is_german(line: str) -> bool:
