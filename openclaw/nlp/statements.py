@@ -31,9 +31,6 @@ CATEGORIES: dict[str, FactCategory] = {
     "contact": "entity",
 }
 """The category of each lasting kind of the model."""
-FEWEST_WORDS = 2
-"""A shorter clause states nothing by itself."""
-FEWEST_WORDS_ALONE = 4
 MAY_LAST = 0.2
 MAX_CLAUSES = 6
 LONGEST_COMPLAINT = 240
@@ -45,17 +42,11 @@ _I = re.IGNORECASE
 _PARAGRAPH = re.compile(r"\n[ \t]*(?:\n|-{3,}[ \t]*\n|={3,}[ \t]*\n)")
 _CLAUSE = re.compile(r"[,;:] | [\u2013\u2014-] |[\u3001\uff0c\uff1b]")
 _PART = re.compile(rf"{_CLAUSE.pattern}|\b(?:that|dass|que|che|dat) ", _I)
-_WORD = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]{1,2}|[^\W\u3040-\u9fff\uac00-\ud7af]+")
-"""Two signs of a script without blanks are about a word."""
 _QUESTION_END = ("?", "\uff1f")
 _LONG_QUOTE = re.compile(
     r"\"[^\"]{12,1500}\"|\u201c[^\u201d]{12,1500}\u201d|"
     r"\u201e[^\u201c\u201d]{12,1500}[\u201c\u201d]"
     r"|\u00ab[^\u00bb]{12,1500}\u00bb|(?<!\w)'(?:[^'\n]|(?<=\w)'(?=\w)){12,600}'(?!\w)"
-)
-_SPEAKER = re.compile(
-    r"(?:\[?\d{1,2}:\d{2}(?::\d{2})?\]?,? ?)?[*_]{0,2}(?P<who>[^\W\d_][\w .'\u2019-]{0,24}?)"
-    r"[*_]{0,2} ?(?:\(\d{1,2}:\d{2}\) ?)?: (?=\S)"
 )
 _SIGNATURE = re.compile(
     r"[.!?\u2026)] ?[-\u2013\u2014~]{1,3} ?(?![a-z])[^\W\d_][\w'\u2019-]{0,30}"
@@ -190,20 +181,12 @@ def _own_sentences(said: str) -> list[str]:
     found: list[str] = []
     for part in _PARAGRAPH.split(text):
         own: list[str] = []
-        for sentence in sentences(_without_conversation(part)):
+        for sentence in sentences(part):
             if hands_over(sentence):
                 return own
             own.append(sentence)
         found += own
     return found
-
-
-def _without_conversation(paragraph: str) -> str:
-    rows = paragraph.split("\n")
-    speakers = {found["who"].casefold() for row in rows if (found := _SPEAKER.match(row.strip()))}
-    if len(rows) > 1 and speakers:
-        rows = [row for row in rows if not _SPEAKER.match(row.strip())]
-    return "\n".join(rows)
 
 
 def _lasting_part(sentence: str) -> str:
@@ -223,12 +206,7 @@ def _lasts(text: str) -> bool:
     read = read_sentence(text)
     if read.has("lasting") or read.probabilities["lasting"] < MAY_LAST:
         return read.has("lasting")
-    clauses = (each for each in _PART.split(text) if _count_words(each) >= FEWEST_WORDS_ALONE)
-    return any(read_sentence(each).has("lasting") for each in clauses)
-
-
-def _count_words(text: str) -> int:
-    return len(_WORD.findall(text))
+    return any(read_sentence(each).has("lasting") for each in _PART.split(text))
 
 
 def _states(text: str) -> bool:
@@ -242,9 +220,7 @@ def _part_that(holds: Callable[[str], bool], sentence: str) -> str:
     ends = [each.start() for each in _CLAUSE.finditer(sentence)][:MAX_CLAUSES]
     for end in ends:
         head, rest = sentence[:end], sentence[end:].strip(" ,;:-\u2013\u2014")
-        if _count_words(head) < FEWEST_WORDS or not _wants_something(rest):
-            continue
-        if holds(head) and not holds(rest):
+        if _wants_something(rest) and holds(head) and not holds(rest):
             return head
     if sentence.endswith(_QUESTION_END):
         return ""
