@@ -7,7 +7,7 @@ import re
 from openclaw.frozen import frozen
 from openclaw.nlp.classifier import read_answer, read_message
 from openclaw.nlp.identifiers import exact_strings
-from openclaw.nlp.sentences import LONGEST_SENTENCE, blank_quotes, own_words, sentences, shorten
+from openclaw.nlp.sentences import LONGEST_SENTENCE, own_words, sentences, shorten, without_quotes
 from openclaw.nlp.statements import find_statements
 from openclaw.receipt import NO_CHANGES, TODO_FILE, Receipt
 
@@ -80,7 +80,7 @@ def _open_questions(said: str, answer: str) -> tuple[str, ...]:
 
 
 def _is_order(sentence: str) -> bool:
-    return read_message(blank_quotes(sentence)).has("orders")
+    return read_message(without_quotes(sentence)).has("orders")
 
 
 MAX_FROM_ANSWER = 3

@@ -10,6 +10,7 @@ from openclaw.nlp.dates import is_weekday_or_month
 LONGEST_MESSAGE = 8_000
 """Characters read from the beginning of a message; a quarter as many are read from its end."""
 LONGEST_SENTENCE = 160
+CITATION_MARK = "[...]"
 
 _FENCED = re.compile(r"^[ \t]{0,3}(```+|~~~+)")
 _BLOCK = re.compile(
@@ -33,8 +34,8 @@ _ABBREVIATION = re.compile(
 _CAPITAL_WORD = re.compile(r"(?<=\d\.) +([A-Z\u00c0-\u00de]\w*)")
 _BULLET = re.compile(r"^[ \t]{0,12}(?:[-*+\u2022\u2013]|\(?\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _QUOTED_WORDS = re.compile(
-    r'"[^"\n]{1,400}"|\u201c[^\u201d\n]{1,400}\u201d|\u201e[^\u201c\u201d\n]{1,400}[\u201c\u201d]'
-    r"|\u00ab[^\u00bb\n]{1,400}\u00bb|`[^`\n]{1,400}`|(?<![\w'])'[^'\n]{1,400}'(?![\w'])"
+    r'"[^"]{1,1500}"|\u201c[^\u201d]{1,1500}\u201d|\u201e[^\u201c\u201d]{1,1500}[\u201c\u201d]'
+    r"|\u00ab[^\u00bb]{1,1500}\u00bb|`[^`\n]{1,400}`|(?<!\w)'(?:[^'\n]|(?<=\w)'(?=\w)){1,600}'(?!\w)"
 )
 BETWEEN_REQUESTS = re.compile(
     r"(?<=[.!?;:])\s+|(?<=[\u3002\uff01\uff1f\uff0c])|,?\s+(?:and|then|but|und|dann|aber|et|puis|mais|"
@@ -90,16 +91,10 @@ def _is_inner_stop(line: str, start: int, end: int) -> bool:
     return bool(short) and (not new or is_weekday_or_month(new[1]))
 
 
-def blank_quotes(sentence: str) -> str:
-    """Replace quotations of more than three words by x's, so that only the sentence's own words
-    are matched. The length stays the same, so positions are valid in both texts."""
-    return _QUOTED_WORDS.sub(_blank_if_long, sentence)
-
-
-def _blank_if_long(found: re.Match[str]) -> str:
-    if len(found[0].split()) <= 3:
-        return found[0]
-    return "x" * len(found[0])
+def without_quotes(text: str) -> str:
+    """Replace quotations of more than three words by a mark: they are not the writer's own."""
+    mark = f" {CITATION_MARK} "
+    return _QUOTED_WORDS.sub(lambda q: q[0] if len(q[0].split()) <= 3 else mark, text)
 
 
 def shorten(sentence: str, most: int = LONGEST_SENTENCE) -> str:

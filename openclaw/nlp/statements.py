@@ -17,7 +17,13 @@ from openclaw.nlp.classifier import Labels, hands_over, read_message, read_sente
 from openclaw.nlp.dates import names_relative_day
 from openclaw.nlp.identifiers import identifiers
 from openclaw.nlp.intent import REMEMBER
-from openclaw.nlp.sentences import LONGEST_MESSAGE, own_words, sentences
+from openclaw.nlp.sentences import (
+    CITATION_MARK,
+    LONGEST_MESSAGE,
+    own_words,
+    sentences,
+    without_quotes,
+)
 from openclaw.nlp.words import LONGEST_LASTING, LONGEST_OWN, SHORTEST_LASTING
 from openclaw.security import secrets
 from openclaw.security.untrusted import find_hidden
@@ -35,19 +41,12 @@ MAY_LAST = 0.2
 MAX_CLAUSES = 6
 LONGEST_COMPLAINT = 240
 """Characters; a longer message is about something else."""
-CITATION_MARK = "[...]"
-"""Replaces a citation."""
 
 _I = re.IGNORECASE
 _PARAGRAPH = re.compile(r"\n[ \t]*(?:\n|-{3,}[ \t]*\n|={3,}[ \t]*\n)")
 _CLAUSE = re.compile(r"[,;:] | [\u2013\u2014-] |[\u3001\uff0c\uff1b]")
 _PART = re.compile(rf"{_CLAUSE.pattern}|\b(?:that|dass|que|che|dat) ", _I)
 _QUESTION_END = ("?", "\uff1f")
-_LONG_QUOTE = re.compile(
-    r"\"[^\"]{12,1500}\"|\u201c[^\u201d]{12,1500}\u201d|"
-    r"\u201e[^\u201c\u201d]{12,1500}[\u201c\u201d]"
-    r"|\u00ab[^\u00bb]{12,1500}\u00bb|(?<!\w)'(?:[^'\n]|(?<=\w)'(?=\w)){12,600}'(?!\w)"
-)
 _SIGNATURE = re.compile(
     r"[.!?\u2026)] ?[-\u2013\u2014~]{1,3} ?(?![a-z])[^\W\d_][\w'\u2019-]{0,30}"
     r"(?: [\w.'\u2019-]{1,30}){0,2}$"
@@ -177,7 +176,7 @@ def _is_typed(said: str) -> bool:
 def _own_sentences(said: str) -> list[str]:
     """Return the sentences that the user says himself. One that hands a text over, gives a role or
     begins a letter ends them; of several paragraphs the others may then be that text."""
-    text = _LONG_QUOTE.sub(f" {CITATION_MARK} ", own_words(said))
+    text = without_quotes(own_words(said))
     found: list[str] = []
     for part in _PARAGRAPH.split(text):
         own: list[str] = []
