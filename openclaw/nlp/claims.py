@@ -65,12 +65,6 @@ ABOUT_PAST = re.compile(
     r"\b(?:did|have|had) (?:you|I|we)\b|\b(?:hast du|habe ich|as-tu|ai-je|has \w+[ai]do)\b",
     re.IGNORECASE,
 )
-LATER = re.compile(
-    r"\b(?:remind\w*|later|soon|every|always|like|want|erinner\w*|sp\u00e4ter|helfen|brauch\w*|"
-    r"ben\u00f6tig\w*|merken|wenn|falls|sobald|rappel\w*|aider|besoin|si|recordar\w*|ayudar\w*|"
-    r"necesitar|aiutar\w*)\b",
-    re.IGNORECASE,
-)
 LONGEST_PROMISE = 300
 """Characters of an answer that only promises; a longer one may already be what was promised."""
 SENTENCE_END = re.compile(r"(?<=[.!?:])\s+|\n+")
@@ -117,7 +111,7 @@ def _find_announced(answer: str, request: str) -> tuple[str, ...]:
         answer = last = before[-1]
     if not _may_promise(answer) or last[-1:] not in SENTENCE_MARKS or len(last) < SHORTEST_CLAIM:
         return ()
-    if DENIAL.search(last) or LATER.search(last) or find_named_day(last):
+    if DENIAL.search(last) or find_named_day(last):
         return ()
     wanted = not read_message(request).lacks("orders", "asks")
     return (last,) if wanted and read_answer(last).has("announces") else ()

@@ -132,6 +132,7 @@ def test_only_the_sentences_with_a_claim_are_returned() -> None:
         ("Can we get rid of the yoga line?", "Yes, we can get rid of the yoga line."),
         ("Could you add oat milk to it?", "Yes, I can add oat milk to it."),
         ("Put Bob on the list", "Let me add Bob to the list."),
+        ("Remind me to add milk", "I'll remind you to add milk."),
         (
             "Schreib Milch auf die Einkaufsliste",
             "Ich werde die Einkaufsliste aktualisieren. Bitte warte, bis ich fertig bin.",
@@ -156,7 +157,6 @@ def test_a_promise_to_act_at_once_is_a_claim(request_: str, answer: str) -> None
         ("Add milk to the list", "I will add milk to the list once you tell me its name."),
         ("Delete the list", "I will not delete the list."),
         ("Check the oven on Friday", "I'll check the oven on Friday."),
-        ("Remind me to add milk", "I'll remind you to add milk."),
         ("My colleague is called Ruth", "I'll remember that your colleague is called Ruth."),
         ("I am off to bed", "Good night! I'll see you in the morning."),
         ("How is milk added to the list?", "I'll add milk to it, and you watch."),
