@@ -50,7 +50,6 @@ _SPANS = re.compile(
     r"|[A-Z]{2}\d\d(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?(?!\w)"
     r"|\+\d[\d \u00a0()/-]{6,20}\d(?!\w)"
     r"|\(?0\d{1,5}\)?[ /-]\d{2,9}(?:[ /-]\d{2,9}){0,4}(?!\w)"
-    rf"|[$\u20ac\u00a3\u00a5] ?{_NUMBER_PATTERN}(?: ?(?:k|m|bn|million|Mio\.?))?(?!\w)"
     rf"|{_NUMBER_PATTERN}[ \u00a0\u202f-]?(?:k |million |Mio\. ?)?{_UNIT}"
     r"(?:/(?:h|s|min|day|week|month|year|kg|l|m))?(?!\w)"
     r")"
@@ -187,7 +186,6 @@ _NO_VALUE = re.compile(
 _SHAPES = re.compile(
     r"(?=\D{0,60}\d)[^\W_][\w.+#:@~^-]{0,100}"  # letters with digits: OPS-4217, v1.2, host:80
     r"|(?:[a-z][a-z0-9+.-]{1,12}://|www\.)\S{2,}|mailto:\S+"
-    r"|[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,5}"
     # A file or a host, but no word that the next sentence follows without a blank.
     r"|(?!.*\.\.)(?!(?-i:[^\W\d_]{2,}\.[A-Z][a-z]+)\Z)"
     r"(?:[\w@+~-][\w@+~. -]{0,80})?\.(?=\w{0,9}[a-z])[a-z0-9]{1,10}"
@@ -202,12 +200,12 @@ _SHAPES = re.compile(
 def is_exact(word: str) -> bool:
     """Return True when the shape of a word (no blanks, no marks around it) makes it exact."""
     if word.isalpha():
-        return bool(_CAMEL.fullmatch(word)) and word.lower() not in ("macos", "iphone", "ipad")
+        return bool(_CAMEL.fullmatch(word))
     if number := _NUMBER.fullmatch(word):  # 0 to 10 are counts
         return not number[1].isdigit() or int(number[1]) > _LARGEST_COUNT
     if _NO_VALUE.fullmatch(word):
         return False
-    return bool(_SHAPES.fullmatch(word) or _CAMEL.fullmatch(word)) or _is_path(word)
+    return bool(_SHAPES.fullmatch(word)) or _is_path(word)
 
 
 def _is_path(word: str) -> bool:
