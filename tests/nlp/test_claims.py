@@ -159,7 +159,7 @@ def test_a_promise_to_act_at_once_is_a_claim(request_: str, answer: str) -> None
         ("Check the oven on Friday", "I'll check the oven on Friday."),
         ("My colleague is called Ruth", "I'll remember that your colleague is called Ruth."),
         ("I am off to bed", "Good night! I'll see you in the morning."),
-        ("How is milk added to the list?", "I'll add milk to it, and you watch."),
+        ("What is on the list?", "I'll add milk to it, and you watch."),
         ("Explain the recipe", "I will explain the recipe: you put the eggs into water."),
         ("Write a note to Ann", "I'll write a short note: Ann, the key is with Bob."),
         ("Write a poem", "Let me write a poem. Roses are red. Violets are blue."),
