@@ -63,8 +63,8 @@ def skills_in_head(skills: Sequence[Blurb]) -> Sequence[Blurb]:
     """Return the skills that the head lists: all of a few, else the first ones that fit with short
     descriptions. The order is that of `skills`, so that the head stays the same."""
     ends = accumulate(len(each.line(SHORT_ABOUT)) + len("- \n") for each in skills)
-    builder = sum(1 for _ in takewhile(lambda end: end <= LONGEST_LIST, ends))
-    return skills[: max(MAX_LISTED, builder)]
+    fitting = sum(1 for _ in takewhile(lambda end: end <= LONGEST_LIST, ends))
+    return skills[: max(MAX_LISTED, fitting)]
 
 
 def nearest_unlisted(request: str, skills: Sequence[Blurb]) -> list[Blurb]:
@@ -122,10 +122,7 @@ def match_tools(request: str, tools: Sequence[Blurb]) -> list[Blurb]:
 
 def search_skills(words: str, skills: Sequence[Blurb]) -> list[Blurb]:
     """Return the skills that a search for words finds, best first; one shared word is enough."""
-    wanted = set(content_words(words))
-    near = [skill for skill in skills if wanted & _words_of(skill).counts.keys()]
-    best = rank_blurbs(words, near)
-    return [*best, *(skill for skill in near if skill not in best)]
+    return rank_blurbs(words, skills, lambda shared, _: bool(shared))
 
 
 def _overlaps(request: str, shared: Collection[str], skill: Blurb) -> bool:
