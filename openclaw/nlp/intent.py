@@ -58,6 +58,7 @@ NOT_A_LIST_NAME = re.compile(
 QUESTION_MARK = re.compile("[?\uff1f\u061f]")
 CLAUSE_END = re.compile(r"(?<=[.!?\uff1f])\s+|[,;:]\s+| [\u2013\u2014-] ")
 LIST_WORDS = frozenset("list lists todo todos to-do to-dos task tasks liste aufgabe lista".split())
+TODO_WORDS = frozenset("todo todos to-do to-dos".split())
 LIST_ENDS = ("list", "lists", "liste", "listen", "lista", "listas", "listes", "lijst", "lijstje")
 """The word for a list, also at the end of a longer one, in `LANGUAGES` but Chinese and Japanese."""
 TODO_LABELS = ("todo_add", "todo_done", "todo_remove", "todo_change", "todo_list")
@@ -92,7 +93,6 @@ LIKELY_TOOLS = {
     "todo_change": 'todo, action "change"',
     "remember": "remember",
 }
-TODO_WORDS = frozenset("todo todos to-do to-dos".split())
 
 
 @frozen
@@ -508,19 +508,16 @@ def _find_new_list(request: str) -> list[str]:
 
 
 def _find_joined_list(request: str, language: str, lists: Sequence[str]) -> list[str]:
-    """Return the to-do lists whose name begins a word for a list, or in languages that join words
-    any longer word ("Einkaufszettel"); else a word for a list, or nothing."""
-    if language in ("de", "nl"):
-        longer = [word.casefold()[:-2] for word in re.findall(r"\w{6,}", request)]
-        known = [name for name in lists if any(w.startswith(name.casefold()) for w in longer)]
-        if known:
-            return known
+    """Return the to-do lists whose name begins a longer word in languages that join words
+    ("Einkaufszettel"); else a word for a list ("Einkaufsliste"), or nothing."""
+    longer = [word.casefold()[:-2] for word in re.findall(r"\w{6,}", request)]
+    known = [name for name in lists if any(w.startswith(name.casefold()) for w in longer)]
+    if known and language in ("de", "nl"):
+        return known
     found = JOINED_LIST.search(request)
     if not found or NOT_A_LIST_NAME.search(found["name"]):
         return []
-    begin = found["name"].casefold()
-    known = [name for name in lists if name.casefold().startswith(begin)]
-    return known or [found[0][:1].upper() + found[0][1:]]
+    return [found[0][:1].upper() + found[0][1:]]
 
 
 def _fact_to_remember(request: str, read: Labels) -> str:
