@@ -60,6 +60,9 @@ _QUOTED = re.compile(
     r"|\u300c([^\u300d\n]{1,40})\u300d|(?<![\w'])'([^'\n]{2,60})'(?![\w'])"
 )
 _CODE = re.compile(r"(?<!`)`([^`\n]{2,120})`(?!`)")
+# 1,000 is one number; "Dana's" and "a,b" hold Dana and a.
+_JOINED_BEFORE = re.compile(r"(?:\w[./\\@-]?\w|\d[,']\d)$", re.ASCII)
+_JOINED_AFTER = re.compile(r"\w[./\\@-]?\w|\d[,']\d", re.ASCII)
 MAX_QUOTED_WORDS = 6
 
 
@@ -100,42 +103,12 @@ def has_identifier(text: str, identifier: str) -> bool:
     Case counts, the kind of blank between words does not. "8215" is in "localhost:8215", but
     neither in "82150" nor in "8215.5"; "a.md" is not in "notes/a.md".
     """
-    if not identifier.strip():
-        return False
-    if _has_whole(text, identifier):
-        return True
-    flat = " ".join(identifier.split())
-    return " " in flat and _has_whole(" ".join(text.split()), flat)
-
-
-def _has_whole(text: str, identifier: str) -> bool:
-    at = text.find(identifier)
-    while at >= 0:
-        end = at + len(identifier)
-        before, after = text[max(at - 2, 0) : at][::-1], text[end : end + 2]
-        if not (_is_continued(before, identifier[0]) or _is_continued(after, identifier[-1])):
-            return True
-        at = text.find(identifier, at + 1)
-    return False
-
-
-def _is_continued(near: str, edge: str) -> bool:
-    """Return True when the characters next to an edge, nearest first, continue the string."""
-    if not near or not _is_word_character(edge) or not edge.isascii():
-        return False
-    if _is_word_character(near[0]) and near[0].isascii():
-        return True
-    return near[0] in "./\\-@,'" and len(near) > 1 and _is_joined(near, edge)
-
-
-def _is_joined(near: str, edge: str) -> bool:
-    if near[0] in ",'":  # 1,000 is one number; "Dana's" and "a,b" hold Dana and a
-        return edge.isdigit() and near[1].isdigit()
-    return _is_word_character(near[1])
-
-
-def _is_word_character(character: str) -> bool:
-    return character.isalnum() or character == "_"
+    words = r"\s+".join(map(re.escape, identifier.split()))
+    return bool(words) and any(
+        not _JOINED_BEFORE.search(text, max(found.start() - 2, 0), found.start() + 1)
+        and not _JOINED_AFTER.match(text, found.end() - 1)
+        for found in re.finditer(words, text)
+    )
 
 
 def _has_own_shape(identifier: str) -> bool:
@@ -238,21 +211,14 @@ _FIRST_WORD = re.compile(rf"\S+(?: {_PARTICLE}(?= ))* ?")
 
 def _find_names(text: str) -> Iterator[FoundIdentifier]:
     """Yield the proper names: words with a capital within a sentence, in German only two or more
-    of them. The first word of a sentence belongs to one when it is one elsewhere in the text."""
-    found = [
-        (each.start(), each[0], _begins_sentence(text, each.start()))
-        for each in _NAMES.finditer(text)
-    ]
-    if not found:
-        return
-    least = 2 if language_of(text) == "de" else 1
-    inside = {word for _, name, begins in found for word in name.split()[begins:]}
-    for start, name, begins in found:
-        first = _FIRST_WORD.match(name)
-        if begins and first and name.split()[0] not in inside:
-            start, name = start + first.end(), name[first.end() :]
-        if name and len(name.split()) >= least:
-            yield FoundIdentifier(start, start + len(name), name)
+    of them."""
+    found = [*_NAMES.finditer(text)]
+    least = 2 if found and language_of(text) == "de" else 1
+    for each in found:
+        first = _FIRST_WORD.match(each[0]) if _begins_sentence(text, each.start()) else None
+        name = each[0][first.end() if first else 0 :]
+        if len(name.split()) >= least:
+            yield FoundIdentifier(each.end() - len(name), each.end(), name)
 
 
 def _begins_sentence(text: str, at: int) -> bool:
