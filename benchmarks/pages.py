@@ -23,6 +23,7 @@ from pathlib import Path
 
 from benchmarks.recall import kind, opened
 from benchmarks.recall_score import Corpus, Line, Question, Score, mean, score
+from openclaw.home.recall_worker import MAX_PASSAGES, MAX_TOKENS
 from openclaw.memory.pages import PEOPLE, gather, gathered_lines
 from openclaw.models.catalog import embedding_files
 from openclaw.models.token_count import count
@@ -128,7 +129,9 @@ def ask_all(home: Home, choice: EmbedderChoice, year: HalfYear) -> tuple[list[Sc
             for q in year.questions
         ]
         given = [
-            search.chosen_for_prompt(q.text, (), 3, 400, count, TODAY, kind=kind(q)).passages
+            search.chosen_for_prompt(
+                q.text, (), MAX_PASSAGES, MAX_TOKENS, count, TODAY, kind=kind(q)
+            ).passages
             for q in year.questions
         ]
     finally:

@@ -29,6 +29,7 @@ from pathlib import Path
 from benchmarks.recall_bm25 import PlainBM25
 from benchmarks.recall_score import Corpus, Question, Score, groups, load_questions, mean, score
 from openclaw.agent.memory_lookup import kind_of_prompt
+from openclaw.home.recall_worker import MAX_PASSAGES, MAX_TOKENS
 from openclaw.models.catalog import embedding_files
 from openclaw.models.token_count import count
 from openclaw.nlp.intent import read_cues
@@ -168,7 +169,9 @@ def unasked(
         for name, search in ours.items():
             empty = share(not search.search(q.text, SHOWN, today=TODAY) for q in questions)
             given = [
-                search.chosen_for_prompt(q.text, (), 3, 400, count, kind=kind(q)).passages
+                search.chosen_for_prompt(
+                    q.text, (), MAX_PASSAGES, MAX_TOKENS, count, kind=kind(q)
+                ).passages
                 for q in questions
             ]
             told = [covered(q, found) for q, found in zip(questions, given, strict=True)]

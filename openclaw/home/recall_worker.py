@@ -28,7 +28,7 @@ from typing import IO, Any
 
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError
-from openclaw.retrieval.passages import LeftOut, Passage
+from openclaw.retrieval.passages import USUAL, LeftOut, Passage
 from openclaw.retrieval.scan import MANY
 from openclaw.retrieval.search import Search, load_llama, open_search
 from openclaw.storage.folder_watch import FolderWatcher
@@ -36,7 +36,7 @@ from openclaw.storage.home import Home
 from openclaw.storage.safe_open import follow, is_folder
 from openclaw.types import ToolProblem
 
-MAX_PASSAGES = 3
+MAX_PASSAGES = 5
 MAX_TOKENS = 400
 CHANGED = "changed\n"
 REST_SECONDS = 0.5
@@ -134,8 +134,8 @@ def _recall(search: Search, request: Mapping[str, Any]) -> dict[str, Any]:
     """The passages for a prompt, and the hits left out with the rules."""
     if only := request["only"]:
         asked = _remove_paths(request["question"], only)
-        named = [p for path in only for p in search.search(asked, MAX_PASSAGES, path=path)]
-        return _to_json(named[:MAX_PASSAGES])
+        named = [p for path in only for p in search.search(asked, USUAL, path=path)]
+        return _to_json(named[:USUAL])
     found = search.chosen_for_prompt(
         request["question"],
         frozenset(request["skip"]),

@@ -32,6 +32,9 @@ GAP = 3
 NEIGHBOURHOOD = 2
 # A passage cut to fewer words than these is not shown.
 MIN_WORDS = 10
+# A prompt gets more passages than this only where they have this share of the best one's score.
+USUAL = 3
+SHARE_OF_BEST = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +138,7 @@ def normalize_text(text: str) -> str:
 class PassageLimits:
     """Limits of the passages in a prompt.
 
-    most    the most passages
+    most    the most passages, those after `USUAL` only with `SHARE_OF_BEST`
     tokens  the most tokens in all
     score   the least score of a hit
     count   counts tokens
@@ -177,6 +180,8 @@ def for_prompt(hits: Sequence[Hit], limits: PassageLimits) -> list[Passage]:
     found: list[Passage] = []
     room = limits.tokens
     for group in _neighbours(distinct(good, NEIGHBOURHOOD * limits.most))[: limits.most]:
+        if len(found) >= USUAL and group[0][0].score < SHARE_OF_BEST * found[0].score:
+            break
         if passage := _fit_group(group, room, limits.count):
             room -= limits.count(passage.text)
             found.append(passage)
@@ -234,7 +239,9 @@ def _reasons(
         elif limits.count(chunk.text) > room:
             yield hit, f"over {limits.tokens} tokens in all"
         else:
-            yield hit, f"over {limits.most} passages"
+            weak = len(found) < limits.most and fused.score < SHARE_OF_BEST * good[0][0].score
+            most = f"{USUAL} passages and below {SHARE_OF_BEST} of the best score"
+            yield hit, f"over {most if weak else f'{limits.most} passages'}"
 
 
 def _neighbours(hits: Sequence[Hit]) -> list[list[Hit]]:

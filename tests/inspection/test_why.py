@@ -91,6 +91,14 @@ def test_each_passage_that_is_left_out_names_its_rule() -> None:
     }
 
 
+def test_a_fourth_passage_far_below_the_best_says_so() -> None:
+    near = [hit(10 * n, 0.9 - n / 100) for n in range(1, 5)]
+    assert rules([*near, hit(60, 0.6)], most=5) == {
+        60: "over 3 passages and below 0.8 of the best score"
+    }
+    assert rules([*near, hit(50, 0.8), hit(60, 0.79)], most=5) == {60: "over 5 passages"}
+
+
 def test_what_does_not_fit_the_tokens_says_so() -> None:
     hits = [hit(1, 0.9, "word " * 30), hit(20, 0.8, "other " * 30), hit(40, 0.7, "third " * 30)]
     assert rules(hits, tokens=65) == {40: "over 65 tokens in all"}

@@ -516,6 +516,13 @@ def test_no_more_than_the_tokens_and_passages_that_are_asked_for() -> None:
     assert found[2].text.endswith(CUT) and len(found) == 3
 
 
+def test_a_fourth_and_a_fifth_passage_come_only_near_the_best() -> None:
+    hits = [hit(10 * n, score) for n, score in enumerate((0.9, 0.6, 0.55, 0.55), 1)]
+    assert len(for_prompt(hits, limits(most=5))) == 3
+    hits = [hit(10 * n, 0.9 - n / 50) for n in range(1, 8)]
+    assert len(for_prompt(hits, limits(most=5))) == 5
+
+
 def test_a_neighbour_that_does_not_fit_is_left_out() -> None:
     hits = [hit(5, 0.9, "short one"), hit(4, 0.8, "long " * 60), hit(6, 0.7, "short two")]
     assert spans(for_prompt(hits, limits(tokens=50))) == [(5, 6)]
