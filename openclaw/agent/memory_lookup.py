@@ -119,7 +119,7 @@ def find_passages(
     meant = cues.meant if cues.asks or cues.orders else ()
     if meant:  # what is kept from the search goes nowhere unasked
         indexed = find_files(open_home.home, index_options(open_home.settings))
-        meant = tuple(f.path for f in indexed if f.path in meant and f.path not in known)
+        meant = tuple(found.path for found in indexed if found.path in meant)
     tables = [passage["path"] for passage in found if passage["path"].endswith(".csv")]
     shown = _with_whole_files(open_home.home, found, (*meant, *tables), most)
     masked = [{**passage, "text": open_home.masker.mask(passage["text"])} for passage in shown]

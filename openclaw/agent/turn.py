@@ -383,18 +383,18 @@ def find_cues(
         files = _files_of_workspace(home)
     done = [todo.text for todo in todos.items if todo.done]
     skills, lists = turn_skills.blurbs, todos.lists
-    return read_cues(text, files, skills, lists, todos.open_texts(), done, earlier)
+    guides = SOURCES.values()
+    return read_cues(text, files, skills, lists, todos.open_texts(), done, earlier, guides)
 
 
 def _files_of_workspace(home: Home) -> list[str]:
-    """Return the paths of files in the workspace, some thousand at most, without those of the head;
-    none when it is a link out of the home."""
+    """Return the paths of files in the workspace, some thousand at most; none when it is a link out
+    of the home."""
     try:
         folder = home.inside("workspace")
     except ToolProblem:
         return []
-    found = map(home.relative, islice(visible_files(home, folder), MAX_LISTED))
-    return [path for path in found if path not in SOURCES.values()]
+    return [*map(home.relative, islice(visible_files(home, folder), MAX_LISTED))]
 
 
 def _split_prompt(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
@@ -201,16 +201,17 @@ def read_cues(
     todos: Sequence[str] = (),
     others: Sequence[str] = (),
     earlier: str = "",
+    guides: Collection[str] = (),
 ) -> Cues:
     """Read the intent of a request. `files` are the home's paths, `lists` the names of the to-do
     lists, `todos` the texts of the open to-dos and `others` those of the done ones, `earlier` what
-    was said before."""
+    was said before. The files of `guides` are about no topic."""
     read, language = read_message(request), language_of(request)
     cues = _read_kind(request, read, language)
     words = frozenset(word.lower() for word in re.findall(r"[\w-]+", request))
     outright = cues.orders or not (cues.asks or QUESTION_MARK.search(request))
     said = _Request(request, read, language, words, outright)
-    cues = _find_files(cues, said, files)
+    cues = _find_files(cues, said, files, guides)
     cues, in_page = _find_lists(cues, said, lists)
     matching = [] if cues.named else matching_todos(request, todos)
     cues = _find_todos(cues, said, todos, matching)
@@ -251,7 +252,7 @@ def _read_kind(request: str, read: Labels, language: str) -> Cues:
     )
 
 
-def _find_files(cues: Cues, said: _Request, files: Sequence[str]) -> Cues:
+def _find_files(cues: Cues, said: _Request, files: Sequence[str], guides: Collection[str]) -> Cues:
     """Find the files that a request names, or whose name says what it is about."""
     lines: list[str] = []
     named: list[str] = []
@@ -269,7 +270,7 @@ def _find_files(cues: Cues, said: _Request, files: Sequence[str]) -> Cues:
             also = f"; there is {names[near[0]]}" if near else ""
             lines.append(f"There is no file {word}{also}.")
             missing.append(word)
-    meant = [] if named or (missing and cues.asks) else _find_by_topic(said.text, files)
+    meant = [] if named or (missing and cues.asks) else _find_by_topic(said.text, files, guides)
     wanted, read = cues.errands, said.read
     no_other = not (wanted.command or wanted.urls) and wanted.tools in ((), ("run_shell",))
     command, arguments = find_command(said.text, named if no_other else ())
@@ -414,10 +415,10 @@ def only_asks(request: str) -> bool:
     return read.has("asks") and read.probabilities["orders"] < HARDLY
 
 
-def _find_by_topic(request: str, files: Sequence[str]) -> list[str]:
+def _find_by_topic(request: str, files: Sequence[str], guides: Collection[str]) -> list[str]:
     """Return the paths of the files whose name says a topic of the request: "invoices.csv" for
     "which invoices are unpaid", else those whose folder does. None where many do."""
-    names = [Path(path) for path in files if path.startswith("workspace/")]
+    names = [Path(p) for p in files if p.startswith("workspace/") and p not in guides]
     named = {path.as_posix(): path.stem for path in names}
     inside = {path.as_posix(): path.parent.name for path in names if len(path.parts) > 2}
     said = _with_half_of_words(request, named) or _with_half_of_words(request, inside)

@@ -154,13 +154,13 @@ def test_a_file_that_is_meant_and_kept_from_the_search_does_not_go_along(tmp_pat
     assert "40 euros" not in sent
 
 
-def test_a_file_of_the_head_does_not_go_along_again(tmp_path: Path) -> None:
+def test_a_file_of_the_head_is_not_named_and_does_not_go_along_again(tmp_path: Path) -> None:
     files = {"workspace/AGENTS.md": "Agents are brief.\n", "workspace/hut.md": "a hut\n"}
     it = talk(home_with(tmp_path / "home", files), recall="auto")
     it.say("Write agents.txt with a list of my agents", *[answer("Which agents?")] * 2)
     sent = it.requests[0].messages[-1].content
     it.app.close()
-    assert "Agents are brief" not in sent
+    assert "Agents are brief" not in sent and "AGENTS.md" not in sent
 
 
 def test_a_prompt_that_nothing_is_about_gets_no_passage(noted: Talk) -> None:
