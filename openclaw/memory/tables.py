@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
 
-from openclaw.nlp.dates import MONTH
+from openclaw.nlp.dates import MONTH, has_date
 
 _TABLE_RULE = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?$")
 NUMBER = re.compile(r"-?\d[\d.,]*(?<![.,])")
@@ -59,9 +59,16 @@ def _records(lines: Sequence[str]) -> list[list[str]]:
         return []
     if len({*map(len, rows)}) != 1 or len(rows) < 3:
         return []
-    pairs = zip(*rows[:2], strict=True)
-    alike = (NUMBER.search(a) and NUMBER.sub("", a) == NUMBER.sub("", b) for a, b in pairs)
-    return [] if any(alike) else rows  # "rent, 900 euros" is no heading
+    return [] if any(map(_has_no_heading, zip(*rows, strict=True))) else rows
+
+
+def _has_no_heading(column: Sequence[str]) -> bool:
+    """Return True when the first cell is one of the others ("paid"), or like them ("900 euros")."""
+    first, second = column[:2]
+    if not NUMBER.search(first):
+        return first != "" and first in column[1:]
+    same_words = NUMBER.sub("", first) == NUMBER.sub("", second)
+    return same_words or (has_date(first) and has_date(second))
 
 
 def read_column(cells: Sequence[str]) -> tuple[list[float], int, str]:

@@ -517,6 +517,18 @@ def test_rows_with_a_word_of_the_request_are_added_up_by_themselves() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ann,open\nBen,paid\nCem,open\nDee,paid\nEli,open\n",
+        "3 Jan 2026,rent,low\n14 Feb 2026,food,high\n2 Mar 2026,tax,mid\n5 Feb 2026,gas,few\n",
+        "Ann,owes 30 euros\nBen,owes 12 euros\nCem,owes 5 euros\n",
+    ],
+)
+def test_the_first_row_of_values_without_headings_is_not_taken_for_them(text: str) -> None:
+    assert show_table_facts(text, 1, 1, "who is open, what is due after 10 feb?", TODAY) == ""
+
+
 def test_a_sum_is_followed_by_the_mean() -> None:
     text = "plant,place,mm\nA,dry,19.8\nB,dry,18.2\nC,wet,28.9\n"
     assert add_up(text, 1, 1, "", TODAY) == [
