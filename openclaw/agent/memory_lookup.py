@@ -67,19 +67,21 @@ def kind_of_prompt(text: str, cues: Cues) -> PromptKind:
 
 
 def _with_whole_files(
-    home: Home, passages: Sequence[Mapping[str, Any]], paths: Sequence[str], most: int
+    home: Home, passages: Sequence[Mapping[str, Any]], paths: Sequence[str], room: int
 ) -> list[Mapping[str, Any]]:
-    """Return passages, and in front of them those of these files whole that are text of at most so
-    many characters: which of their lines answers, a small model sees and a search does not."""
+    """Return passages, and in front of them those of these files whole that are short text, at most
+    `room` characters in all: which line answers, a small model sees and a search does not."""
     whole: dict[str, Mapping[str, Any]] = {}
-    for path in paths:
+    most = min(MAX_WHOLE, room // 2)
+    for path in dict.fromkeys(paths):
         text = "\0"
         with suppress(OSError):
             text = (current_text(home, path) or "").rstrip()
-        if 0 < len(text) <= most and not {"\0", "\ufffd"} & {*text}:
+        if 0 < len(text) <= min(most, room) and not {"\0", "\ufffd"} & {*text}:
             best: Mapping[str, Any] = next((p for p in passages if p["path"] == path), {"score": 1})
             place = {"path": path, "start_line": 1, "end_line": len(text.splitlines())}
             whole[path] = {**best, **place, "text": text}
+            room -= len(text)
     return [*whole.values(), *(each for each in passages if each["path"] not in whole)]
 
 
@@ -115,13 +117,13 @@ def find_passages(
     found = recall.wait_for_passages(open_home.settings.recall_wait)
     open_home.tell("")
     yield from map(events.Trouble, recall.take_notices())
-    most = min(MAX_WHOLE, page_chars(builder.card.window) // 2)
     meant = cues.meant if cues.asks or cues.orders else ()
     if meant:  # what is kept from the search goes nowhere unasked
         indexed = find_files(open_home.home, index_options(open_home.settings))
         meant = tuple(found.path for found in indexed if found.path in meant)
     tables = [passage["path"] for passage in found if passage["path"].endswith(".csv")]
-    shown = _with_whole_files(open_home.home, found, (*meant, *tables), most)
+    room = page_chars(builder.card.window)
+    shown = _with_whole_files(open_home.home, found, (*meant, *tables), room)
     masked = [{**passage, "text": open_home.masker.mask(passage["text"])} for passage in shown]
     if masked:
         yield events.Retrieval(tuple(masked))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from threading import Timer
 from types import SimpleNamespace
@@ -39,6 +41,7 @@ from openclaw.storage.program import python_command
 from openclaw.tools.memory_tools import RecallTools, clean_passage, show_passage
 from openclaw.types import Shown, ToolProblem, TurnChanges
 from tests.fakes.files import write_files
+from tests.fakes.scripted import CARD
 from tests.fakes.search_thread import SearchThread
 from tests.fakes.talk import Talk, answer, call, new_home, results, talk
 
@@ -129,6 +132,24 @@ def test_a_short_file_that_is_meant_goes_along_whole(
     assert first["path"] == "workspace/bills.md"
     assert ("workspace/bills.md:1-6: # Bills" in sent) is is_whole
     assert "[added up: whole list: 65 € (mean 32.5)]" in sent
+
+
+@pytest.mark.parametrize(("window", "whole"), [(4096, 2), (8192, 3)])
+def test_the_short_files_that_go_along_whole_leave_room_in_a_small_window(
+    tmp_path: Path, window: int, whole: int
+) -> None:
+    rows = "".join(f"tax,{n}\n" for n in range(130))
+    files = {
+        "workspace/bills.md": f"# Bills\n\n- plumber 40\n\n{'tax ' * 270}\nend\n",
+        "workspace/old-bills.md": f"# Bills\n\n- rust 25\n\n{'tax ' * 270}\nend\n",
+        "workspace/work.csv": f"who,cost\nplumber,40\n{rows}end,1\n",
+    }
+    card = replace(CARD, window=window)
+    it = talk(home_with(tmp_path / "home", files), recall="auto", card=card)
+    it.say("What does the plumber want in the bills?", answer("40 €."))
+    sent = it.requests[0].messages[-1].content
+    it.app.close()
+    assert len(re.findall(r"^end", sent, re.MULTILINE)) == whole
 
 
 @pytest.mark.parametrize("data", [b"%PDF-1.7 \xff\xfe", b"\0\1", b" \n"])
