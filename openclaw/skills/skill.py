@@ -171,9 +171,7 @@ def list_skills(
     for root in roots:
         for found, bad in skill_files(root.folder):
             path = Path(found)
-            skill, problems = (
-                (None, [bad.problem]) if bad else read_skill_file(path, root.source, kept.read)
-            )
+            skill, problems = (None, [bad.problem]) if bad else kept.read(path, root.source)
             if skill is None:
                 name, about, reasons = _folder_name(path), "", list[SkillProblem]()
             else:
@@ -191,31 +189,19 @@ def list_skills(
     return sorted(listed, key=lambda entry: (entry.name, not entry.eligible))
 
 
-def read_skill_file(
-    path: Path, source: str = "home", read: Callable[[Path], ReadFields] | None = None
-) -> tuple[Skill | None, list[SkillProblem]]:
-    """Read one SKILL.md; return the skill and its problems. After an error there is no skill.
-    `read` gives the fields, where these are kept."""
-    fields, problems = (read or _read_fields)(path)
-    if any(problem.level == "error" for problem in problems):
-        return None, problems
-    try:
-        skill, found = _make_skill(fields, path, source)
-    except SkillError as bad:
-        return None, [bad.problem]
-    return skill, [*problems, *found]
+def read_skill_file(path: Path, source: str = "home") -> tuple[Skill | None, list[SkillProblem]]:
+    """Read one SKILL.md; return the skill and its problems. After an error there is no skill."""
+    fields, problems = _read_fields(path)
+    return _make_skill(fields, path, source), problems
 
 
-def _read_fields(path: Path) -> ReadFields:
-    """Return the fields of a skill that count, its examples among them, and what is odd about its
-    file; an error means that there are none."""
-    try:
-        text, notes = read_source(path)
-        fields, more = parse_frontmatter(split_frontmatter(text)[0])
-    except SkillError as bad:
-        return {}, [bad.problem]
-    known = {name: fields[name] for name in FIELDS if name in fields}
-    return {**known, EXAMPLES: examples(path.parent)}, [*notes, *more]
+def _make_skill(fields: SkillFields, path: Path, source: str) -> Skill | None:
+    if not fields:
+        return None
+    given: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
+    metadata = given.pop("metadata")
+    needs = read_requirements(metadata) if metadata else NO_REQUIREMENTS
+    return Skill(path=path, source=source, requirements=needs, **given)
 
 
 def find_skill(found: Sequence[ListedSkill], name: str) -> ListedSkill:
@@ -233,14 +219,18 @@ def shown_path(path: Path) -> str:
     return os.fsencode(path.as_posix()).decode("utf-8", "replace")
 
 
-def _make_skill(
-    fields: Mapping[str, Any], path: Path, source: str
-) -> tuple[Skill, list[SkillProblem]]:
-    about = _text(fields, "description")
-    if not about:
-        raise SkillError("description-missing", "the frontmatter has no description")
-    notes: list[SkillProblem] = []
-    name = _text(fields, "name")
+def _read_fields(path: Path) -> tuple[SkillFields, list[SkillProblem]]:
+    """Return the fields of a skill, none after an error, and its problems."""
+    try:
+        text, notes = read_source(path)
+        front, more = parse_frontmatter(split_frontmatter(text)[0])
+        about = _text(front, "description")
+        if not about:
+            raise SkillError("description-missing", "the frontmatter has no description")
+    except SkillError as bad:
+        return {}, [bad.problem]
+    notes += more
+    name = _text(front, "name")
     folder = _folder_name(path)
     if not name:
         notes.append(warning("name-missing", f"no name; that of its folder is used: {folder}"))
@@ -253,24 +243,23 @@ def _make_skill(
     if len(about) > MAX_DESCRIPTION:
         text = f"the description has {len(about):,} characters, more than {MAX_DESCRIPTION:,}"
         notes.append(warning("description-too-long", text))
-    compatibility = _text(fields, "compatibility")
+    compatibility = _text(front, "compatibility")
     if len(compatibility) > MAX_COMPATIBILITY:
         text = f"compatibility has {len(compatibility):,} characters, more than {MAX_COMPATIBILITY}"
         notes.append(warning("compatibility-too-long", text))
-    skill = Skill(
-        name=name,
-        description=" ".join(filter(None, (about, _text(fields, "when_to_use")))),
-        path=path,
-        source=source,
-        requirements=read_requirements(fields.get("metadata")),
-        model_invocable=not read_flag(fields.get("disable-model-invocation"), default=False),
-        user_invocable=read_flag(fields.get("user-invocable"), default=True),
-        allowed_tools=tuple(_tools(fields.get("allowed-tools"))),
-        compatibility=compatibility,
-        about=about,
-        examples=tuple(fields.get(EXAMPLES, ())),
-    )
-    return skill, notes
+    metadata = front.get("metadata")
+    fields = {
+        "name": name,
+        "description": " ".join(filter(None, (about, _text(front, "when_to_use")))),
+        "metadata": metadata if read_requirements(metadata) != NO_REQUIREMENTS else None,
+        "model_invocable": not read_flag(front.get("disable-model-invocation"), default=False),
+        "user_invocable": read_flag(front.get("user-invocable"), default=True),
+        "allowed_tools": list(_tools(front.get("allowed-tools"))),
+        "compatibility": compatibility,
+        "about": about,
+        "examples": list(examples(path.parent)),
+    }
+    return fields, notes
 
 
 def _text(fields: Mapping[str, Any], key: str) -> str:
@@ -304,14 +293,10 @@ def _folder_name(path: Path) -> str:
     return os.fsencode(path.parent.name).decode("utf-8", "replace") or "skill"
 
 
-VERSION = f"5 {__version__}"
+VERSION = f"6 {__version__}"
 """Raise the number when other fields of a skill count, or are read in another way."""
-EXAMPLES = "examples"
-FIELDS = (
-    "name", "description", "when_to_use", "metadata", "disable-model-invocation", "user-invocable",
-    "allowed-tools", "compatibility",
-)  # fmt: skip
-ReadFields = tuple[Mapping[str, Any], list[SkillProblem]]
+SkillFields = dict[str, Any]
+"""The fields of a `Skill` as JSON, with the `metadata` from which requirements are read, if any."""
 
 
 class SkillCache:
@@ -323,22 +308,23 @@ class SkillCache:
         self._old = rows if isinstance(rows, dict) else {}
         self._new: dict[str, Any] = {}
 
-    def read(self, path: Path) -> ReadFields:
-        """Return what `_read_fields` does. It is kept, unless the file could change without a new
+    def read(self, path: Path, source: str) -> tuple[Skill | None, list[SkillProblem]]:
+        """Do as `read_skill_file`, and keep the fields, unless the file could change without a new
         stamp."""
         name = str(path)
         stamp = _stamp(name) if self._file else None
         with suppress(LookupError, TypeError, ValueError):
             entry = self._old[name]
             if stamp and entry["stamp"] == stamp:
-                found = dict(entry["fields"]), [SkillProblem(*row) for row in entry["problems"]]
+                skill = _make_skill(dict(entry["fields"]), path, source)
+                problems = [SkillProblem(*row) for row in entry["problems"]]
                 self._new[name] = entry
-                return found
+                return skill, problems
         fields, problems = _read_fields(path)
         passing = any(problem.code == "unreadable" for problem in problems)
         if stamp and not passing and _is_settled(stamp):
             self._new[name] = {"stamp": stamp, "fields": fields, "problems": problems}
-        return fields, problems
+        return _make_skill(fields, path, source), problems
 
     def save(self) -> None:
         """Write the file if anything changed; where it cannot be written, do without."""

@@ -66,14 +66,13 @@ def _walk(root: str) -> Iterator[tuple[str, SkillError | None]]:
         if found:
             yield min(found, key=lambda entry: entry.name != FILE).path, None
         if depth < MAX_DEPTH and (depth == 0 or not found):
-            for entry in names:
-                if entry.name.startswith(".") or entry.name in SKIPPED:
-                    continue
-                if is_symlink_or_junction(entry):
-                    if _is_folder(entry):
-                        text = "its folder is a link and is not followed"
-                        yield _skill_path(entry.path), SkillError("symlink-escape", text)
-                elif _is_folder(entry):
+            seen = (each for each in names if not each.name.startswith("."))
+            below = [each for each in seen if each.name not in SKIPPED and _is_folder(each)]
+            for entry, is_link in zip(below, map(is_symlink_or_junction, below), strict=True):
+                if is_link:
+                    text = "its folder is a link and is not followed"
+                    yield _skill_path(entry.path), SkillError("symlink-escape", text)
+                else:
                     waiting.append((entry.path, depth + 1))
 
 
