@@ -21,8 +21,8 @@ from openclaw.messages import Entry, ToolUse, TurnRecord
 from openclaw.nlp.words import significant_words
 from openclaw.retrieval.documents import Unreadable, read_document
 from openclaw.sessions.session import newest_turn
+from openclaw.storage.file_kinds import Kind, kind_by_name
 from openclaw.storage.home import Home
-from openclaw.storage.readers import Kind, kind_by_name
 from openclaw.storage.text import without_comments
 from openclaw.types import Shown, ToolProblem
 

@@ -15,8 +15,7 @@ from openclaw.nlp.words import has_negation, significant_words
 from openclaw.security.display import first_words
 from openclaw.security.untrusted import defuse, plain_source
 from openclaw.sessions.session import SessionState
-from openclaw.storage.safe_open import NotOrdinary, check_no_links, is_ordinary
-from openclaw.storage.text import text_or_none
+from openclaw.storage.safe_open import NotOrdinary, check_no_links, is_ordinary, text_or_none
 from openclaw.types import ToolProblem
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from openclaw.memory.entries import entries_of
 from openclaw.memory.todos import Todo, plain_text
 from openclaw.security.display import count_of
 from openclaw.storage.home import PROPOSED, Home
-from openclaw.storage.text import read_text
+from openclaw.storage.safe_open import read_text
 
 WIDTH = 79
 LONGEST_TODO = 34

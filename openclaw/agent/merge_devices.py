@@ -21,8 +21,8 @@ from openclaw.memory.task_lines import Todo, read_task_page
 from openclaw.memory.todos import move_todo
 from openclaw.receipt import TODO_FILE
 from openclaw.sessions.repair import merge_devices
+from openclaw.storage.file_kinds import kind_by_name
 from openclaw.storage.merge import Conflict, Merged, blocks, merge_bytes
-from openclaw.storage.readers import kind_by_name
 from openclaw.storage.text import with_line_ends_of
 from openclaw.types import ToolProblem
 

@@ -17,9 +17,8 @@ from openclaw.home.open_home import OpenHome
 from openclaw.models.token_count import count, cut, surely_fits
 from openclaw.nlp.relevance import SHORT_ABOUT, Blurb, skills_in_head
 from openclaw.sessions.session import Session, SessionState
-from openclaw.storage.readers import parse_foreign_json
-from openclaw.storage.safe_open import read_bytes
-from openclaw.storage.text import md5, read_text, write_text
+from openclaw.storage.safe_open import md5, parse_foreign_json, read_bytes, read_text
+from openclaw.storage.text import write_text
 
 IDENTITY = """\
 You are a personal agent. You live in a folder of Markdown files on the user's own machine.

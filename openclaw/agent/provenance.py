@@ -35,8 +35,7 @@ from openclaw.sessions.session import FOREIGN, NAMED, Session, SessionState
 from openclaw.skills.source_records import read_source_records
 from openclaw.storage.home import PROPOSED, Home
 from openclaw.storage.new_home import starter_files
-from openclaw.storage.safe_open import read_bytes
-from openclaw.storage.text import decode, md5, read_text
+from openclaw.storage.safe_open import decode, md5, read_bytes, read_text
 from openclaw.tools.results import ResultLimits, as_data, cut_to_limits, fence_cut
 from openclaw.tools.shell.named_files import hides_names, named_files, split_words
 from openclaw.tools.skill_tools import FOLLOW

@@ -13,7 +13,7 @@ from openclaw.home.open_home import OpenHome
 from openclaw.security.display import some_of
 from openclaw.security.masking import map_texts
 from openclaw.sessions.session import Session
-from openclaw.storage.text import decode
+from openclaw.storage.safe_open import decode
 from openclaw.types import Change, TurnChanges
 
 NOT_SAVED = "(a prompt that was not saved)"

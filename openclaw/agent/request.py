@@ -35,7 +35,7 @@ from openclaw.models.profile import reply_limits
 from openclaw.models.token_count import Meter
 from openclaw.security.credentials import why_denied
 from openclaw.sessions.session import Session, SessionState, turn_starts
-from openclaw.storage.readers import IMAGES, kind_of
+from openclaw.storage.file_kinds import IMAGES, kind_of
 from openclaw.storage.safe_open import read_bytes
 from openclaw.tools.skill_tools import TurnSkills
 from openclaw.tools.toolbox import Toolbox

@@ -25,8 +25,7 @@ from openclaw.storage.git import Git
 from openclaw.storage.git_remote import Remote, is_signed, sign_head, signs
 from openclaw.storage.home import is_inside
 from openclaw.storage.lock import hold_lock
-from openclaw.storage.readers import LARGEST_KEPT, NotPlain, parse_foreign_json
-from openclaw.storage.text import decode
+from openclaw.storage.safe_open import LARGEST_KEPT, NotOrdinary, decode, parse_foreign_json
 from openclaw.types import FileContent
 
 LOCK_SECONDS = 2.0
@@ -176,7 +175,7 @@ def _plan(
     for path, (old, new) in plain.items():
         try:
             found = read_home_file(git.root, path)
-        except NotPlain:
+        except NotOrdinary:
             continue
         mine, program = found or (None, False)
         if found and mine is None:

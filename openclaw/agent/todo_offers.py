@@ -25,8 +25,7 @@ from openclaw.nlp.dates import find_named_day, parse_day
 from openclaw.nlp.sentences import sentences
 from openclaw.security.untrusted import strip_hidden
 from openclaw.sessions.session import Session
-from openclaw.storage.safe_open import appending, make_folder, read_bytes
-from openclaw.storage.text import decode, read_text
+from openclaw.storage.safe_open import appending, decode, make_folder, read_bytes, read_text
 from openclaw.tools.memory_tools import DEFAULT_LIST
 from openclaw.types import ToolProblem, TurnChanges
 

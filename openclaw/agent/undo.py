@@ -25,7 +25,7 @@ from openclaw.receipt import FileChange, file_change
 from openclaw.sessions.repair import merge_sessions, messages_in
 from openclaw.sessions.session import INTERRUPTED
 from openclaw.storage.lock import hold_lock
-from openclaw.storage.text import decode
+from openclaw.storage.safe_open import decode
 from openclaw.tools.shell.sandbox import tidy_up
 from openclaw.types import Change, FileContent
 

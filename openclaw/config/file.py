@@ -27,9 +27,8 @@ from openclaw.config.settings import (
 from openclaw.errors import Damaged, UsageError
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock
-from openclaw.storage.readers import yaml_trouble
-from openclaw.storage.safe_open import read_bytes
-from openclaw.storage.text import decode, write_text
+from openclaw.storage.safe_open import decode, read_bytes
+from openclaw.storage.text import write_text
 from openclaw.types import BeforeWrite, record_no_write
 
 if TYPE_CHECKING:
@@ -97,6 +96,45 @@ def read_values(text: str) -> dict[str, tuple[Any, int]]:
         return {}
     loader, root = compose(text)
     return dict(_read_mapping(loader, root)) if root is not None else {}
+
+
+MAX_VALUES = 20_000
+"""That a text with aliases may stand for, each alias followed."""
+DEEPEST = 64
+
+
+def yaml_trouble(text: str) -> tuple[int, str]:
+    """The line that is too much, and why; (0, "") for none, and for what is no YAML at all."""
+    import yaml
+
+    count = 0
+    open_at: list[tuple[str | None, int]] = []
+    sizes: dict[str, int] = {}
+    try:
+        for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+            line = event.start_mark.line + 1 if event.start_mark else 0
+            if isinstance(event, yaml.CollectionEndEvent):
+                anchor, before = open_at.pop()
+                if anchor:
+                    sizes[anchor] = count - before
+            if not isinstance(event, yaml.NodeEvent):
+                continue
+            count += 1
+            if isinstance(event, yaml.AliasEvent):
+                count += sizes.get(event.anchor or "", 0)
+                if count > MAX_VALUES:
+                    return line, f"its aliases stand for more than {MAX_VALUES:,} values"
+            elif isinstance(event, yaml.CollectionStartEvent):
+                open_at.append((event.anchor, count))
+                if len(open_at) > DEEPEST:
+                    return line, f"more than {DEEPEST} levels"
+            elif event.anchor:
+                sizes[event.anchor] = 1
+    except (yaml.YAMLError, ValueError, OverflowError) as error:
+        mark = getattr(error, "problem_mark", None)
+        if mark and "nesting depth" in str(error):  # libyaml, since PyYAML 6.0.4
+            return mark.line + 1, f"more than {DEEPEST} levels"
+    return 0, ""
 
 
 def compose(text: str) -> tuple[Any, yaml.Node | None]:

@@ -38,7 +38,7 @@ from openclaw.models.profile import LEAST_WINDOW, full_name, reply_limits
 from openclaw.models.registry import open_model, split_name
 from openclaw.storage.home import Home
 from openclaw.storage.new_home import create_home
-from openclaw.storage.text import text_or_none
+from openclaw.storage.safe_open import text_or_none
 
 TASK_STEPS = 6
 VERIFIED_BYTES = 8_000_000_000

@@ -18,8 +18,8 @@ from openclaw.frozen import frozen
 from openclaw.sessions.archive import FOLDER
 from openclaw.sessions.session import Session, from_json, to_json
 from openclaw.sessions.store import SessionStore
-from openclaw.storage.safe_open import read_bytes
-from openclaw.storage.text import BOM, decode, write_text
+from openclaw.storage.safe_open import BOM, decode, read_bytes
+from openclaw.storage.text import write_text
 
 BEGINNING = """\
 # {title}

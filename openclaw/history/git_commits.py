@@ -37,8 +37,7 @@ from openclaw.history.turns import EXECUTABLE, FILE, PROGRAM, Turn, TurnStep
 from openclaw.storage.git import Git, GitError
 from openclaw.storage.home import MARKS, is_inside
 from openclaw.storage.merge import SIGN, conflicts, merge_bytes
-from openclaw.storage.readers import read_content, read_json_cache
-from openclaw.storage.safe_open import make_folder, remove, writing
+from openclaw.storage.safe_open import make_folder, read_content, read_json_cache, remove, writing
 from openclaw.storage.text import report_unwritable, with_line_ends_of
 
 AUTHOR = "openclaw <openclaw@localhost>"

@@ -14,7 +14,7 @@ from openclaw.history.record import Record, begin
 from openclaw.history.turns import UNKNOWN, Kind, State, Turn, TurnStep
 from openclaw.security.display import first_words
 from openclaw.storage.home import Home
-from openclaw.storage.readers import read_content
+from openclaw.storage.safe_open import read_content
 from openclaw.types import FileContent
 
 PLACE = "history/turns"

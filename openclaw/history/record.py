@@ -29,13 +29,15 @@ from openclaw.history.turns import EXECUTABLE, UNKNOWN, State, Turn, TurnStep
 from openclaw.security.untrusted import private_key
 from openclaw.storage.home import is_inside
 from openclaw.storage.program import data_folder
-from openclaw.storage.readers import LARGEST_KEPT, parse_foreign_json, refuse_newer
 from openclaw.storage.safe_open import (
+    LARGEST_KEPT,
     appending,
     check_no_links,
     make_folder,
     open_folder,
+    parse_foreign_json,
     read_bytes,
+    refuse_newer,
     remove,
     writing,
 )

@@ -18,8 +18,14 @@ from openclaw.frozen import frozen
 from openclaw.history.turns import Scope, Turn, TurnStep, is_program
 from openclaw.storage.home import is_inside
 from openclaw.storage.merge import Conflict, merge_bytes
-from openclaw.storage.readers import LARGEST_KEPT, NotPlain, read_plain_file
-from openclaw.storage.safe_open import check_no_links, reading, remove
+from openclaw.storage.safe_open import (
+    LARGEST_KEPT,
+    NotOrdinary,
+    check_no_links,
+    read_plain_file,
+    reading,
+    remove,
+)
 from openclaw.storage.text import (
     replace_bad_bytes,
     report_unwritable,
@@ -92,7 +98,7 @@ class Undo:
         if path not in plan.now:
             try:
                 found: FileContent = read_home_file(self.root, path)
-            except NotPlain:
+            except NotOrdinary:
                 found = None, False
             if found and found[0] is None:
                 plan.missing[path] = None
@@ -156,7 +162,7 @@ KEPT_FOLDERS = frozenset({"workspace", "memory", "skills", "sessions"})
 
 
 def read_home_file(root: Path, name: str) -> FileContent:
-    """A file of the home as `read_plain_file` sees it. NotPlain as there; OpenclawError for what
+    """A file of the home as `read_plain_file` sees it. NotOrdinary as there; OpenclawError for what
     cannot be read, or is no file of the home."""
     if not is_inside(name):
         raise OpenclawError(
@@ -164,6 +170,8 @@ def read_home_file(root: Path, name: str) -> FileContent:
         )
     try:
         return read_plain_file(root, name, LARGEST_KEPT)
+    except NotOrdinary:
+        raise
     except OSError as error:
         raise OpenclawError(
             f"{root / name} cannot be read: {error.strerror}", "give this user access to it"
@@ -174,7 +182,7 @@ def read_file_to_write(root: Path, name: str) -> FileContent:
     """A file of the home that is about to be written. OpenclawError also for what is no file."""
     try:
         return read_home_file(root, name)
-    except NotPlain:
+    except NotOrdinary:
         raise OpenclawError(
             f"{root / name} is or lies behind a link, a pipe or a device, which is not followed",
             "put a plain file or folder in its place",

@@ -22,9 +22,9 @@ from openclaw.errors import UsageError
 from openclaw.frozen import frozen
 from openclaw.messages import MAX_IMAGE_BYTES, Image, Material
 from openclaw.security.credentials import why_denied
+from openclaw.storage.file_kinds import BEGINNING, IMAGES, SUFFIXES, kind_of
 from openclaw.storage.foreign_readers import NoText, paged_text
 from openclaw.storage.program import expand_tilde
-from openclaw.storage.readers import BEGINNING, IMAGES, SUFFIXES, kind_of
 from openclaw.types import Shown
 
 MAX_BYTES = 200_000

@@ -17,7 +17,7 @@ from openclaw.security.program_files import FileCopies, ProgramFile, copied_file
 from openclaw.security.untrusted import defuse, strip_hidden
 from openclaw.storage.home import Home
 from openclaw.storage.program import HOOK_VARIABLE
-from openclaw.storage.readers import json_or_none
+from openclaw.storage.safe_open import json_or_none
 from openclaw.tools.shell.output import strip_terminal_codes
 from openclaw.tools.shell.process import CMD, FinishedRun, run
 from openclaw.tools.shell.shell import environment

@@ -26,8 +26,7 @@ from openclaw.models.base import Request
 from openclaw.models.token_count import compact_json
 from openclaw.security.policy import PermissionQuestion
 from openclaw.sessions.session import Session
-from openclaw.storage.safe_open import read_bytes
-from openclaw.storage.text import decode
+from openclaw.storage.safe_open import decode, read_bytes
 from openclaw.types import Mode
 
 END_OF_TAIL, FENCE = "</context>", "\n<<data "

@@ -30,7 +30,8 @@ from openclaw.jobs.unattended import (
 from openclaw.memory.todos import is_overdue, todo_file
 from openclaw.security.display import one_line
 from openclaw.storage.home import Home
-from openclaw.storage.text import decode, read_current, write_over
+from openclaw.storage.safe_open import decode
+from openclaw.storage.text import read_current, write_over
 from openclaw.types import local_time
 
 LATE_BY = timedelta(minutes=15)

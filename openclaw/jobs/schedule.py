@@ -22,7 +22,7 @@ from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
 from openclaw.memory.tables import table_rows
 from openclaw.storage.home import Home
-from openclaw.storage.text import read_text
+from openclaw.storage.safe_open import read_text
 
 SHIFT = timedelta(hours=2)
 """No clock change is longer."""

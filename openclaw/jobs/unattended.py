@@ -23,7 +23,7 @@ from openclaw.events import Done
 from openclaw.frozen import frozen
 from openclaw.sessions.store import UNATTENDED
 from openclaw.storage.lock import try_lock
-from openclaw.storage.text import read_text
+from openclaw.storage.safe_open import read_text
 
 if TYPE_CHECKING:
     from openclaw.agent.agent import Agent

@@ -26,7 +26,7 @@ from openclaw.maintenance.backup import (
     seal,
 )
 from openclaw.storage.home import Home
-from openclaw.storage.readers import json_or_none, refuse_newer
+from openclaw.storage.safe_open import json_or_none, refuse_newer
 from openclaw.storage.text import report_unwritable, unwritable
 from openclaw.storage.trust_store import trust_home
 

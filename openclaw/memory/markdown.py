@@ -16,7 +16,8 @@ from typing import Protocol, TypeVar
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.storage.atomic import read_settled
-from openclaw.storage.text import BOM, check_not_utf_16, write_if_same
+from openclaw.storage.safe_open import BOM
+from openclaw.storage.text import check_not_utf_16, write_if_same
 from openclaw.types import BeforeWrite, record_no_write
 
 DEFAULT_LIST = "Tasks"

@@ -34,8 +34,8 @@ from openclaw.nlp.persons import find_names, persons_of
 from openclaw.security.foreign_files import FILE as FOREIGN_FILES
 from openclaw.security.foreign_files import ForeignFiles
 from openclaw.storage.home import Home
-from openclaw.storage.safe_open import NotOrdinary, check_no_links, is_ordinary
-from openclaw.storage.text import join_surrogates, md5, remove_file, without_comments, write_text
+from openclaw.storage.safe_open import NotOrdinary, check_no_links, is_ordinary, md5
+from openclaw.storage.text import join_surrogates, remove_file, without_comments, write_text
 from openclaw.types import BeforeWrite, record_no_write
 
 PEOPLE, BY_TOPIC = "people", "topics"

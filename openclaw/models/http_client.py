@@ -41,7 +41,7 @@ from openclaw.models.base import (
     replace_surrogates,
 )
 from openclaw.stopping import check_stop
-from openclaw.storage.readers import json_or_none, parse_foreign_json
+from openclaw.storage.safe_open import json_or_none, parse_foreign_json
 
 T = TypeVar("T")
 

@@ -19,7 +19,7 @@ from openclaw.config import Settings
 from openclaw.models.base import VERSION, Profile, Score
 from openclaw.models.machine import place_of
 from openclaw.storage.atomic import replace as put
-from openclaw.storage.readers import parse_foreign_json
+from openclaw.storage.safe_open import parse_foreign_json
 
 if TYPE_CHECKING:
     from openclaw.models.base import ModelCard

@@ -18,8 +18,8 @@ from openclaw.errors import OpenclawError, PromptTooLarge
 from openclaw.frozen import frozen
 from openclaw.messages import Message
 from openclaw.models.base import Request
-from openclaw.storage.readers import read_json_cache
-from openclaw.storage.text import md5, write_text
+from openclaw.storage.safe_open import md5, read_json_cache
+from openclaw.storage.text import write_text
 
 MESSAGE_OVERHEAD = 6
 """Tokens that a chat template adds around a message, rounded up (ChatML takes 5)."""

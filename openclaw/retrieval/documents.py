@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.frozen import frozen
+from openclaw.storage.file_kinds import Kind
 from openclaw.storage.foreign_readers import NoText, pdf_text
-from openclaw.storage.readers import Kind
-from openclaw.storage.safe_open import reading
-from openclaw.storage.text import BOM, decode, join_surrogates
+from openclaw.storage.safe_open import BOM, decode, reading
+from openclaw.storage.text import join_surrogates
 
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 UNDECODABLE_SHARE = 0.1

@@ -24,11 +24,10 @@ from openclaw.retrieval.documents import Unreadable, read_data, too_large
 from openclaw.retrieval.index_store import IndexStore, Stamped
 from openclaw.retrieval.scan import MANY, FoundFile, IgnoreCache, IndexOptions, Scan
 from openclaw.retrieval.writer import FileReading, Writer, postings
+from openclaw.storage.file_kinds import kind_by_name
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock, owner
-from openclaw.storage.readers import kind_by_name
-from openclaw.storage.safe_open import open_file
-from openclaw.storage.text import md5
+from openclaw.storage.safe_open import md5, open_file
 
 if TYPE_CHECKING:
     from openclaw.retrieval.chunking import Chunk
@@ -307,8 +306,8 @@ MODULES = (
     "../nlp/calendar_days",
     "../nlp/dates",
     "../security/credentials",  # which names are closed
+    "../storage/file_kinds",
     "../storage/foreign_readers",
-    "../storage/readers",
     "chunking",
     "documents",
     "tokens",

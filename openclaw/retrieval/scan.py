@@ -33,9 +33,10 @@ from openclaw.storage.safe_open import (
     Folder,
     NotOrdinary,
     check_no_links,
+    decode,
+    md5,
     read_bytes,
 )
-from openclaw.storage.text import decode, md5
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec

@@ -44,8 +44,8 @@ from openclaw.retrieval.ranking import PROMPT_SCORES, FusedRow, RowScores
 from openclaw.retrieval.scan import index_options
 from openclaw.retrieval.shared_store import LazyStore, StoreFailed
 from openclaw.retrieval.snapshot import Rows, SnapshotView, allowed_rows
+from openclaw.storage.file_kinds import kind_by_name
 from openclaw.storage.home import Home
-from openclaw.storage.readers import kind_by_name
 from openclaw.types import PromptKind, Shown, ToolProblem
 
 if TYPE_CHECKING:

@@ -13,9 +13,13 @@ from typing import Any
 from openclaw.errors import OpenclawError
 from openclaw.security.secrets import find_secrets
 from openclaw.storage.lock import hold_lock
-from openclaw.storage.readers import parse_foreign_json
-from openclaw.storage.safe_open import appending, make_folder, open_folder
-from openclaw.storage.text import read_text
+from openclaw.storage.safe_open import (
+    appending,
+    make_folder,
+    open_folder,
+    parse_foreign_json,
+    read_text,
+)
 from openclaw.types import CallRecord, local_time
 
 MAX_BYTES = 5_000_000

@@ -12,9 +12,15 @@ from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.storage.home import PROPOSED, Home
 from openclaw.storage.lock import hold_lock
-from openclaw.storage.readers import parse_foreign_json, refuse_newer
-from openclaw.storage.safe_open import read_bytes
-from openclaw.storage.text import decode, md5, read_text, write_if_same, write_text
+from openclaw.storage.safe_open import (
+    decode,
+    md5,
+    parse_foreign_json,
+    read_bytes,
+    read_text,
+    refuse_newer,
+)
+from openclaw.storage.text import write_if_same, write_text
 
 FILE = "learned.json"
 VERSION = 1

@@ -21,9 +21,14 @@ from urllib.parse import quote
 from openclaw.errors import OpenclawError
 from openclaw.security.secrets import find_encoded, find_secrets, is_mixed
 from openclaw.storage.lock import hold_lock
-from openclaw.storage.readers import parse_foreign_json, refuse_newer
-from openclaw.storage.safe_open import check_no_links, read_bytes
-from openclaw.storage.text import decode, report_unwritable, write_private
+from openclaw.storage.safe_open import (
+    check_no_links,
+    decode,
+    parse_foreign_json,
+    read_bytes,
+    refuse_newer,
+)
+from openclaw.storage.text import report_unwritable, write_private
 from openclaw.types import ToolProblem, local_time
 
 _Secrets = list[tuple[str, str]]

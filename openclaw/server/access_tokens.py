@@ -13,8 +13,8 @@ from pathlib import Path
 
 from openclaw.errors import UsageError
 from openclaw.storage.home import Home
-from openclaw.storage.readers import read_json_cache
-from openclaw.storage.text import read_text, write_private
+from openclaw.storage.safe_open import read_json_cache, read_text
+from openclaw.storage.text import write_private
 
 SCOPES: Mapping[str, frozenset[str]] = {
     "read": frozenset({"read"}),

@@ -21,7 +21,8 @@ from openclaw.server.runs import Runs
 from openclaw.server.served_jobs import ServedJobs
 from openclaw.server.service import Service
 from openclaw.storage.home import Home
-from openclaw.storage.text import read_text, remove_file, write_private
+from openclaw.storage.safe_open import read_text
+from openclaw.storage.text import remove_file, write_private
 
 STOP_SECONDS = 5
 IDLE_TICK = 1.0

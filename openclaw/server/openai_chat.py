@@ -30,7 +30,7 @@ from openclaw.server.service import Service
 from openclaw.server.wire import HttpError, PromptRequest, event_from_json, to_error
 from openclaw.stopping import stopped_by
 from openclaw.storage.home import Home
-from openclaw.storage.readers import read_json_cache
+from openclaw.storage.safe_open import read_json_cache
 from openclaw.storage.text import write_text
 from openclaw.types import Mode
 

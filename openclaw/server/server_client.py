@@ -22,7 +22,7 @@ from openclaw.security.grants import Grant
 from openclaw.security.policy import Ask, Declined, PermissionQuestion
 from openclaw.server.wire import PromptRequest, event_from_json, to_error, value_from_json
 from openclaw.storage.home import Home
-from openclaw.storage.text import read_text
+from openclaw.storage.safe_open import read_text
 
 CONNECT_SECONDS = 0.5
 SILENT_SECONDS = 60.0

@@ -31,10 +31,9 @@ from openclaw.security.untrusted import fence, plain_source
 from openclaw.server.api import schema_of_parameters
 from openclaw.server.service import Service
 from openclaw.server.wire import HttpError, PromptRequest
+from openclaw.storage.file_kinds import kind_by_name
 from openclaw.storage.home import Home
-from openclaw.storage.readers import kind_by_name
-from openclaw.storage.safe_open import read_bytes
-from openclaw.storage.text import decode
+from openclaw.storage.safe_open import decode, read_bytes
 from openclaw.tools.paths import check_open
 from openclaw.types import CallRecord, ToolProblem
 

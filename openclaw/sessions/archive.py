@@ -28,8 +28,8 @@ from openclaw.sessions.session import (
     from_json,
     to_json,
 )
-from openclaw.storage.safe_open import check_no_links, is_symlink_or_junction, read_bytes
-from openclaw.storage.text import BOM, remove_file, report_unwritable, write_if_same, write_text
+from openclaw.storage.safe_open import BOM, check_no_links, is_symlink_or_junction, read_bytes
+from openclaw.storage.text import remove_file, report_unwritable, write_if_same, write_text
 from openclaw.types import BeforeWrite, record_no_write
 
 FOLDER = "archive"

@@ -37,9 +37,15 @@ from openclaw.sessions.session import (
 )
 from openclaw.sessions.session_files import SessionFolder, in_words
 from openclaw.storage.merge import Merged, conflicts, merge, sides
-from openclaw.storage.readers import parse_foreign_json
-from openclaw.storage.safe_open import bytes_or_none, check_no_links, read_bytes, remove
-from openclaw.storage.text import BOM, encode, pieces, write_if_same
+from openclaw.storage.safe_open import (
+    BOM,
+    bytes_or_none,
+    check_no_links,
+    parse_foreign_json,
+    read_bytes,
+    remove,
+)
+from openclaw.storage.text import encode, pieces, write_if_same
 from openclaw.types import to_timestamp
 
 _MESSAGES = re.compile(r'"messages"\s*:\s*\[|\A\s*\[')

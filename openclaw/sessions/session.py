@@ -17,7 +17,7 @@ from openclaw.frozen import frozen
 from openclaw.messages import READERS, Entry, Image, ToolUse, Usage, fields_from, fields_to
 from openclaw.security.display import first_words, one_line
 from openclaw.security.masking import Masker, map_texts
-from openclaw.storage.readers import json_or_none
+from openclaw.storage.safe_open import json_or_none
 
 VERSION = 2
 INTERRUPTED = "(interrupted)"

@@ -27,8 +27,8 @@ from openclaw.sessions.session import (
 )
 from openclaw.storage.home import name_trouble
 from openclaw.storage.merge import SIGN, conflicts
-from openclaw.storage.safe_open import check_no_links, read_bytes, reading
-from openclaw.storage.text import BOM, md5, read_current, write_over
+from openclaw.storage.safe_open import BOM, check_no_links, md5, read_bytes, reading
+from openclaw.storage.text import read_current, write_over
 from openclaw.types import BeforeWrite, local_time, record_no_write, to_timestamp
 
 LATEST = "latest"

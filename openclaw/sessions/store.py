@@ -29,7 +29,8 @@ from openclaw.sessions.session_files import LATEST, SHORT_ID, SessionFolder, in_
 from openclaw.sessions.session_search import SessionHit, SessionMessages, keep_exact, search
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock
-from openclaw.storage.text import md5, remove_file
+from openclaw.storage.safe_open import md5
+from openclaw.storage.text import remove_file
 from openclaw.types import to_timestamp
 
 UNATTENDED = "heartbeat-"

@@ -14,7 +14,8 @@ from operator import neg
 from pathlib import Path
 from typing import Any
 
-from openclaw.storage.text import read_text, write_text
+from openclaw.storage.safe_open import read_text
+from openclaw.storage.text import write_text
 
 ABOUT = (
     "Working notes of this conversation, kept by openclaw. You may edit or delete any line; what "

@@ -20,8 +20,8 @@ from openclaw.skills.sources import read_origin
 from openclaw.skills.staging import recording_change
 from openclaw.skills.unpack import make_folder
 from openclaw.storage.home import PROPOSED, Home, name_trouble
-from openclaw.storage.safe_open import check_no_links
-from openclaw.storage.text import read_text, report_unwritable, write_if_same
+from openclaw.storage.safe_open import check_no_links, read_text
+from openclaw.storage.text import report_unwritable, write_if_same
 from openclaw.types import UNRECORDED, BeforeWrite, Recorder, record_no_write
 
 

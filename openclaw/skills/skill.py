@@ -38,7 +38,7 @@ from openclaw.skills.skill_files import read_source, skill_file, skill_files
 from openclaw.skills.trigger_tests import FILE as TRIGGERS
 from openclaw.skills.trigger_tests import examples
 from openclaw.storage.home import Home
-from openclaw.storage.readers import read_json_cache
+from openclaw.storage.safe_open import read_json_cache
 from openclaw.storage.text import write_text
 
 MAX_NAME = 64

@@ -9,8 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from openclaw.skills.frontmatter import SkillError, SkillProblem, warning
-from openclaw.storage.safe_open import check_no_links, is_symlink_or_junction, open_file
-from openclaw.storage.text import BOM, decode
+from openclaw.storage.safe_open import (
+    BOM,
+    check_no_links,
+    decode,
+    is_symlink_or_junction,
+    open_file,
+)
 
 FILE = "SKILL.md"
 MAX_DEPTH = 6

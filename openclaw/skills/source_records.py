@@ -8,8 +8,8 @@ from typing import Any
 
 from openclaw.errors import Damaged
 from openclaw.skills.frontmatter import SkillError, read_yaml
-from openclaw.storage.safe_open import read_bytes
-from openclaw.storage.text import decode, write_if_same
+from openclaw.storage.safe_open import decode, read_bytes
+from openclaw.storage.text import write_if_same
 from openclaw.types import BeforeWrite, record_no_write
 
 FILE = ".sources.yaml"

@@ -12,8 +12,7 @@ from tempfile import TemporaryDirectory
 from openclaw.skills.unpack import make_folder
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock
-from openclaw.storage.readers import read_content
-from openclaw.storage.safe_open import check_no_links
+from openclaw.storage.safe_open import check_no_links, read_content
 from openclaw.storage.text import report_unwritable
 from openclaw.types import FileContent, Recorder
 

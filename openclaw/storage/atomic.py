@@ -22,7 +22,6 @@ from pathlib import Path
 
 from openclaw.frozen import frozen
 from openclaw.storage.merge import merge_bytes
-from openclaw.storage.readers import parse_foreign_json
 from openclaw.storage.safe_open import (
     LARGEST,
     Folder,
@@ -32,6 +31,7 @@ from openclaw.storage.safe_open import (
     home_of,
     make_folder,
     open_folder,
+    parse_foreign_json,
     read_bytes,
     reading,
 )

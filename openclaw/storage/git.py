@@ -20,9 +20,14 @@ from typing import TYPE_CHECKING
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.storage.git_settings import common_of, find_repository_problem, git_environment
-from openclaw.storage.readers import NotPlain, read_plain_file
-from openclaw.storage.safe_open import appending, check_no_links, make_folder, remove
-from openclaw.storage.text import read_text
+from openclaw.storage.safe_open import (
+    appending,
+    check_no_links,
+    make_folder,
+    read_plain_file,
+    read_text,
+    remove,
+)
 
 if TYPE_CHECKING:
     import subprocess
@@ -153,7 +158,7 @@ class Git:
     def head(self) -> str:
         """The commit that HEAD is at, "" before the first. It is read from the plain files where
         these tell it, as every prompt asks."""
-        with suppress(OSError, UnicodeError, NotPlain):
+        with suppress(OSError, UnicodeError):
             said = self._file("HEAD")
             if _BRANCH.fullmatch(said):
                 said = self._file(said.removeprefix("ref: "))

@@ -22,11 +22,11 @@ from pathlib import Path
 
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
-from openclaw.storage.readers import parse_foreign_json
 from openclaw.storage.safe_open import (
     bytes_or_none,
     make_folder,
     open_file,
+    parse_foreign_json,
     read_bytes,
     remove,
     writing,

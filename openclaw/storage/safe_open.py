@@ -1,4 +1,4 @@
-"""Opens files of a home: ordinary ones only, and through no link.
+"""Opens and reads files of a home: ordinary ones only, and through no link.
 
 A home may come from anybody, and a command in it may exchange what lies there at any time. So each
 folder on the way is opened by the descriptor of the one above it, none of them as a link, and what
@@ -10,21 +10,30 @@ place, as its other name may lie anywhere.
 """
 
 # Asked for each file of a home; Path objects would take more time than the system calls.
-# ruff: noqa: PTH100, PTH111, PTH112, PTH117, PTH118, PTH119, PTH120, PTH206
+# ruff: noqa: PTH100, PTH111, PTH112, PTH117, PTH118, PTH206
 
 from __future__ import annotations
 
 import errno
+import hashlib
+import json
 import os
 import stat
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from io import BufferedRandom, BufferedReader, BufferedWriter
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+from openclaw.errors import Damaged
+from openclaw.types import FileContent
 
 LARGEST = 64_000_000
 """Bytes of the largest file of a home that is read as a whole, where no other limit is named."""
+LARGEST_KEPT = 50_000_000
+"""Bytes of the largest content that is recorded."""
+BOM = b"\xef\xbb\xbf"
 BY_DESCRIPTOR = os.open in os.supports_dir_fd
 _FILE = getattr(os, "O_BINARY", 0)
 _ORDINARY = _FILE
@@ -152,7 +161,15 @@ def descend(root: str, parts: Sequence[str], *, make: bool = False, mode: int = 
     folder = Folder(root, os.open(root, _FOLDER) if BY_DESCRIPTOR else None)
     for part in parts:
         with folder as above:
-            folder = _step(above, part, make=make, mode=mode)
+            try:
+                folder = _enter(above, part)
+            except FileNotFoundError:
+                if not make:
+                    raise
+                with suppress(FileExistsError):  # another process was quicker
+                    above.make(part, mode)
+                    above.sync()
+                folder = _enter(above, part)
     return folder
 
 
@@ -162,8 +179,9 @@ def open_folder(path: Path | str, *, make: bool = False, mode: int = 0o777) -> F
     if found := _split(path):
         return descend(*found, make=make, mode=mode)
     if make and not os.path.isdir(path):
-        with open_folder(os.path.dirname(path), make=True) as above:
-            return _step(above, os.path.basename(path), make=True, mode=mode)
+        above, name = os.path.split(path)
+        make_folder(Path(above))
+        return descend(above, [name], make=True, mode=mode)
     return Folder(path, os.open(path, _FOLDER) if BY_DESCRIPTOR else None)
 
 
@@ -199,22 +217,6 @@ def writing(path: Path, mode: int = 0o666) -> BufferedWriter:
     number = open_file(path, os.O_WRONLY | os.O_CREAT, mode)
     os.ftruncate(number, 0)
     return os.fdopen(number, "wb")
-
-
-def bytes_or_none(path: Path) -> bytes | None:
-    """The content of a file, None when it cannot be read."""
-    try:
-        return read_bytes(path)
-    except OSError:
-        return None
-
-
-def read_bytes(path: Path | str, largest: int = LARGEST) -> bytes:
-    """The bytes of a file. Raises OSError for a file of a home larger than `largest` bytes."""
-    with reading(path) as file:
-        if home_of(path):
-            _check_size(file, largest, str(path))
-        return file.read()
 
 
 def home_of(path: Path | str) -> Path | None:
@@ -294,24 +296,9 @@ def _split(path: str) -> tuple[str, list[str]] | None:
     return None
 
 
-def _step(folder: Folder, name: str, *, make: bool, mode: int) -> Folder:
-    """One folder further down."""
+def _enter(folder: Folder, name: str) -> Folder:
+    """The folder of this name in another one."""
     path = os.path.join(folder.path, name)
-    try:
-        return _enter(folder, name, path)
-    except FileNotFoundError:
-        if not make:
-            raise
-    try:
-        folder.make(name, mode)
-    except FileExistsError:
-        pass  # another process was quicker
-    else:
-        folder.sync()
-    return _enter(folder, name, path)
-
-
-def _enter(folder: Folder, name: str, path: str) -> Folder:
     if BY_DESCRIPTOR:
         try:
             return Folder(path, os.open(folder.at(name), _ONE_STEP, dir_fd=folder.number))
@@ -377,3 +364,110 @@ def _is_link(found: os.stat_result) -> bool:
 
 def _not_ordinary(reason: str, path: str) -> NotOrdinary:
     return NotOrdinary(errno.ELOOP, reason, path)
+
+
+# -------- what a file holds
+
+
+def bytes_or_none(path: Path) -> bytes | None:
+    """The content of a file, None when it cannot be read."""
+    try:
+        return read_bytes(path)
+    except OSError:
+        return None
+
+
+def read_bytes(path: Path | str, largest: int = LARGEST) -> bytes:
+    """The bytes of a file. Raises OSError for a file of a home larger than `largest` bytes."""
+    with reading(path) as file:
+        if home_of(path):
+            _check_size(file, largest, str(path))
+        return file.read()
+
+
+def read_text(path: Path, most: int = -1) -> str:
+    """The file as text: a BOM is dropped, undecodable bytes become U+FFFD, newlines stay. With
+    `most` only so many bytes from its beginning."""
+    if most < 0:
+        return decode(read_bytes(path))
+    with reading(path) as file:
+        return decode(file.read(most))
+
+
+def text_or_none(path: Path) -> str | None:
+    """Return a file's text as `read_text` does, None when there is no file."""
+    try:
+        return read_text(path)
+    except FileNotFoundError:
+        return None
+
+
+def decode(data: bytes) -> str:
+    """Bytes as text, in the manner of `read_text`."""
+    return data.removeprefix(BOM).decode("utf-8", errors="replace")
+
+
+def md5(content: Path | bytes) -> str:
+    """Hex MD5 of a file's or the given bytes; a fingerprint, not a protection."""
+    if isinstance(content, bytes):
+        return hashlib.md5(content, usedforsecurity=False).hexdigest()
+    with reading(content) as file:
+        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+
+
+def read_plain_file(root: Path, name: str, most: int) -> FileContent:
+    """The content of the file `name` (relative, with slashes) below `root`, up to `most` bytes.
+    Raises OSError for what cannot be read, and so NotOrdinary."""
+    *folders, last = name.split("/")
+    try:
+        with descend(str(root), folders) as folder:
+            number = folder.open(last)
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return None
+    with os.fdopen(number, "rb") as file:
+        found = os.fstat(number)
+        data = file.read(most + 1) if found.st_size <= most else None
+        if data is not None and len(data) > most:
+            data = None
+        return data, os.name != "nt" and bool(found.st_mode & 0o100)
+
+
+def read_content(root: Path, name: str, most: int = LARGEST_KEPT) -> FileContent:
+    """The content of a file below `root`, up to `most` bytes; no link is followed."""
+    try:
+        return read_plain_file(root, name, most)
+    except OSError:
+        return None, False
+
+
+def parse_foreign_json(text: str | bytes) -> Any:
+    """Parse JSON. Raises ValueError for invalid JSON, and for nesting too deep for Python."""
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
+
+
+def json_or_none(text: str | bytes) -> Any:
+    """Parse JSON from elsewhere; None for what is none."""
+    try:
+        return parse_foreign_json(text)
+    except ValueError:
+        return None
+
+
+def refuse_newer(version: object, known: int, what: str) -> None:
+    """Raise Damaged when a file has a version that only a newer openclaw writes."""
+    if isinstance(version, int | float) and version > known:
+        said = f"{what} has version {version}, this openclaw knows {known}"
+        raise Damaged(said, "install a newer openclaw")
+
+
+def read_json_cache(path: Path, version: object = None) -> dict[str, Any]:
+    """Read the object of a JSON file that may be deleted at any time; {} for one that is missing,
+    damaged, or of another version."""
+    try:
+        found = parse_foreign_json(read_bytes(path))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) and found.get("version") == version else {}

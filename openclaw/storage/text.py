@@ -1,4 +1,4 @@
-"""Text files: read as UTF-8, written atomically in the manner they already have.
+"""Text files are written atomically, in the manner that they already have.
 
 Every file of a home is written by the functions below (`atomic` is how), or by `saving` where
 others may save it at the same time.
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import codecs
 import errno
-import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -20,33 +19,10 @@ from typing import NamedTuple
 
 from openclaw.errors import OpenclawError
 from openclaw.storage import atomic
-from openclaw.storage.safe_open import NotOrdinary, read_bytes, reading, remove, target_of
+from openclaw.storage.safe_open import BOM, NotOrdinary, read_bytes, remove, target_of
 from openclaw.types import BeforeWrite, record_no_write
 
-BOM = b"\xef\xbb\xbf"
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # how it begins
-
-
-def read_text(path: Path, most: int = -1) -> str:
-    """The file as text: a BOM is dropped, undecodable bytes become U+FFFD, newlines stay. With
-    `most` only so many bytes from its beginning."""
-    if most < 0:
-        return decode(read_bytes(path))
-    with reading(path) as file:
-        return decode(file.read(most))
-
-
-def text_or_none(path: Path) -> str | None:
-    """Return a file's text as `read_text` does, None when there is no file."""
-    try:
-        return read_text(path)
-    except FileNotFoundError:
-        return None
-
-
-def decode(data: bytes) -> str:
-    """Bytes as text, in the manner of `read_text`."""
-    return data.removeprefix(BOM).decode("utf-8", errors="replace")
 
 
 def with_line_ends_of(now: bytes | None, data: bytes | None) -> bytes | None:
@@ -58,14 +34,6 @@ def with_line_ends_of(now: bytes | None, data: bytes | None) -> bytes | None:
         return data
     plain = data.replace(b"\r\n", b"\n")
     return plain.replace(b"\n", b"\r\n") if crlf else plain
-
-
-def md5(content: Path | bytes) -> str:
-    """Hex MD5 of a file's or the given bytes; a fingerprint, not a protection."""
-    if isinstance(content, bytes):
-        return hashlib.md5(content, usedforsecurity=False).hexdigest()
-    with reading(content) as file:
-        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 
 
 def write_text(path: Path, text: str, keep: BeforeWrite = record_no_write) -> bool:

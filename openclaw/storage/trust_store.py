@@ -16,8 +16,7 @@ from openclaw.frozen import frozen
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock
 from openclaw.storage.program import data_folder
-from openclaw.storage.readers import read_json_cache
-from openclaw.storage.safe_open import make_folder, read_bytes
+from openclaw.storage.safe_open import make_folder, read_bytes, read_json_cache
 from openclaw.storage.text import write_private
 
 FILE = "openclaw-trust.json"

@@ -13,8 +13,7 @@ from pathlib import Path
 from openclaw.nlp.words import significant_words
 from openclaw.security.secrets import find_key_begin
 from openclaw.storage.home import Home
-from openclaw.storage.safe_open import read_bytes
-from openclaw.storage.text import decode
+from openclaw.storage.safe_open import decode, read_bytes
 from openclaw.tools.paths import visible_files
 from openclaw.types import Shown, ToolProblem
 

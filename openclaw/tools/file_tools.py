@@ -17,12 +17,12 @@ from openclaw.memory.todos import add_todos
 from openclaw.nlp.words import stem
 from openclaw.security.masking import Masker, no_secrets
 from openclaw.security.secrets import find_key_begin
+from openclaw.storage.file_kinds import IMAGES, kind_of
 from openclaw.storage.foreign_readers import NoText, paged_text
 from openclaw.storage.home import PROPOSED, Home
-from openclaw.storage.readers import IMAGES, kind_of
-from openclaw.storage.safe_open import read_bytes
+from openclaw.storage.safe_open import decode, md5, read_bytes
 from openclaw.storage.saving import SaveConflict, Saved, save_over
-from openclaw.storage.text import decode, encode_like, md5
+from openclaw.storage.text import encode_like
 from openclaw.tools.file_search import search_text
 from openclaw.tools.paths import (
     PLACE,

@@ -17,7 +17,8 @@ from openclaw.nlp.dates import find_named_day, parse_day
 from openclaw.nlp.words import content_words
 from openclaw.security.untrusted import break_tokens, defuse, plain_source
 from openclaw.storage.home import Home
-from openclaw.storage.text import text_or_none, without_comments
+from openclaw.storage.safe_open import text_or_none
+from openclaw.storage.text import without_comments
 from openclaw.tools.results import DEFAULT_LIMITS, ResultLimits, as_data, cut_to_limits
 from openclaw.tools.tool import CallForm, Tool, tool
 from openclaw.types import Shown, ToolProblem, TurnChanges

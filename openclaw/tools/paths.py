@@ -15,7 +15,7 @@ from openclaw.security.credentials import Credentials, find_credentials, why_nam
 from openclaw.security.policy import plain_parts
 from openclaw.security.untrusted import strip_hidden
 from openclaw.storage.home import PROPOSED, Home
-from openclaw.storage.text import read_text
+from openclaw.storage.safe_open import read_text
 from openclaw.types import ToolProblem
 
 SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})

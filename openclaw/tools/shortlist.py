@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from openclaw.messages import ToolCall
 from openclaw.nlp.relevance import SHORTLIST, Blurb, match_tools
 from openclaw.security.display import some_of
-from openclaw.storage.readers import json_or_none
+from openclaw.storage.safe_open import json_or_none
 from openclaw.tools.tool import CallForm, Tool, tool_line
 from openclaw.types import ToolProblem
 

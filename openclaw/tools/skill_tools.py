@@ -17,8 +17,7 @@ from openclaw.frozen import frozen
 from openclaw.nlp.relevance import SHORTLIST, Blurb, nearest_unlisted, search_skills, skills_in_head
 from openclaw.security.display import some_of
 from openclaw.skills.skill import Skill
-from openclaw.storage.safe_open import read_bytes
-from openclaw.storage.text import decode
+from openclaw.storage.safe_open import decode, read_bytes
 from openclaw.tools.file_tools import FileTools
 from openclaw.tools.paths import new_file
 from openclaw.tools.tool import CallForm, Tool, tool

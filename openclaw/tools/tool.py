@@ -12,7 +12,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from openclaw.frozen import frozen
 from openclaw.security.masking import MaskMode
-from openclaw.storage.readers import json_or_none
+from openclaw.storage.safe_open import json_or_none
 from openclaw.types import Action, Change, Effect, ToolProblem
 
 MAX_ITEMS = 20

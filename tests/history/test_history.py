@@ -12,7 +12,7 @@ import pytest
 from openclaw.errors import OpenclawError
 from openclaw.history.history import COMMITTING, History
 from openclaw.history.journal import place_of
-from openclaw.storage.readers import NotPlain, read_plain_file
+from openclaw.storage.safe_open import NotOrdinary, read_plain_file
 from tests.fakes.git_home import (
     GitTalk,
     git,
@@ -77,7 +77,7 @@ def test_only_plain_files_are_looked_at(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "d")
     (tmp_path / "zero").symlink_to("/dev/zero")
     for name in ("link/f", "link", "zero"):
-        with pytest.raises(NotPlain):
+        with pytest.raises(NotOrdinary):
             read_plain_file(tmp_path, name, 10)
     found = read_plain_file(tmp_path, "d/f", 10)
     assert found is not None and found[0] == b"x"

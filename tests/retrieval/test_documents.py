@@ -19,7 +19,7 @@ from openclaw.retrieval.documents import (
     read_document,
 )
 from openclaw.sessions.store import SessionStore
-from openclaw.storage.readers import Kind, kind_by_name
+from openclaw.storage.file_kinds import Kind, kind_by_name
 from tests.fakes.loaded import loaded_by
 from tests.fakes.pdf import pdf
 

@@ -15,10 +15,9 @@ from openclaw.errors import OpenclawError
 from openclaw.storage import atomic, safe_open
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock
-from openclaw.storage.readers import NotPlain, read_plain_file
-from openclaw.storage.safe_open import NotOrdinary
+from openclaw.storage.safe_open import NotOrdinary, read_plain_file, read_text
 from openclaw.storage.saving import save_over
-from openclaw.storage.text import read_text, write_if_same, write_private, write_text
+from openclaw.storage.text import write_if_same, write_private, write_text
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
 
@@ -113,7 +112,7 @@ def test_pipes_devices_and_sockets_hold_nobody_up(home: Home) -> None:
                     access(home.memory / name)
             with pytest.raises(OpenclawError, match="cannot write"):
                 write_text(home.memory / name, "x")
-            with pytest.raises(NotPlain):
+            with pytest.raises(NotOrdinary):
                 read_plain_file(home.root, f"memory/{name}", 10)
 
 
@@ -157,7 +156,7 @@ def test_the_home_itself_may_be_reached_through_a_link(home: Home, tmp_path: Pat
 
 def test_no_name_leads_out_of_a_folder(home: Home, outside: Path) -> None:
     for name in ("../outside/a.md", f"{outside}/a.md", "memory/../../outside/a.md", ".."):
-        with pytest.raises(NotPlain):
+        with pytest.raises(NotOrdinary):
             read_plain_file(home.root, name, 100)
 
 

@@ -42,7 +42,7 @@ from openclaw.sessions.export import export_markdown
 from openclaw.sessions.session import Session, SessionSummary
 from openclaw.sessions.store import SessionStore
 from openclaw.storage.program import expand_tilde
-from openclaw.storage.text import read_text
+from openclaw.storage.safe_open import read_text
 from openclaw.tools.paths import SPILL
 
 GROUPS = {"todo": "", "memory": "search", "skills": "show", "policy": "", "sessions": "search"}

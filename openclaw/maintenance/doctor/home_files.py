@@ -17,6 +17,7 @@ from pathlib import Path
 from openclaw.agent.agent import Agent
 from openclaw.agent.prompt import SOURCES
 from openclaw.config import load_settings
+from openclaw.config.file import yaml_trouble
 from openclaw.errors import OpenclawError
 from openclaw.history import journal, record
 from openclaw.maintenance.doctor.finding import PLACE, Finding, HomeFile, RepairCopies, View
@@ -32,17 +33,15 @@ from openclaw.storage.git import Git, GitError, is_own
 from openclaw.storage.home import MARKS, Home
 from openclaw.storage.lock import hold_lock, try_lock
 from openclaw.storage.merge import SIGN, conflicts
-from openclaw.storage.readers import yaml_trouble
-from openclaw.storage.safe_open import NotOrdinary, check_no_links, is_ordinary, make_folder
-from openclaw.storage.text import (
+from openclaw.storage.safe_open import (
     BOM,
-    CUT,
-    as_utf8,
+    NotOrdinary,
+    check_no_links,
     decode,
-    encoding_of,
-    report_unwritable,
-    write_if_same,
+    is_ordinary,
+    make_folder,
 )
+from openclaw.storage.text import CUT, as_utf8, encoding_of, report_unwritable, write_if_same
 
 LOW, FULL = 100_000_000, 10_000_000
 """Free bytes on the home's disk: too few, and so few that a turn cannot be saved."""

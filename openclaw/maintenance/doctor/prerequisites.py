@@ -26,8 +26,7 @@ from openclaw.security.program_trust import why_untrusted
 from openclaw.security.secrets import find_secrets
 from openclaw.storage.home import Home
 from openclaw.storage.program import models_folder
-from openclaw.storage.safe_open import read_bytes
-from openclaw.storage.text import read_text
+from openclaw.storage.safe_open import read_bytes, read_text
 from openclaw.tools.mcp.start import ServerStarter, fault_line
 from openclaw.tools.shell.sandbox import why_unavailable
 from openclaw.types import ToolProblem

@@ -17,8 +17,8 @@ from openclaw.storage.git import BUSY, Git, GitError, folder_of, is_source, lock
 from openclaw.storage.git_settings import common_of, find_repository_problem
 from openclaw.storage.home import Home
 from openclaw.storage.new_home import IGNORE
-from openclaw.storage.safe_open import bytes_or_none, read_bytes
-from openclaw.storage.text import decode, report_unwritable
+from openclaw.storage.safe_open import bytes_or_none, decode, read_bytes
+from openclaw.storage.text import report_unwritable
 
 OLD = 600
 """Seconds after which a lock of git's is stale, when no git is running."""

@@ -28,8 +28,8 @@ from openclaw.sessions.session import (
     to_json,
     turn_starts,
 )
-from openclaw.storage.readers import json_or_none
-from openclaw.storage.text import encode, read_text
+from openclaw.storage.safe_open import json_or_none, read_text
+from openclaw.storage.text import encode
 from openclaw.types import local_time
 
 

@@ -25,8 +25,8 @@ from openclaw.security.untrusted import find_hidden, strip_hidden
 from openclaw.storage.home import name_trouble
 from openclaw.storage.lock import hold_lock
 from openclaw.storage.new_home import starter_files
-from openclaw.storage.readers import json_or_none
-from openclaw.storage.text import decode, encode, without_comments
+from openclaw.storage.safe_open import decode, json_or_none
+from openclaw.storage.text import encode, without_comments
 from openclaw.types import ToolProblem
 
 LONGEST_NAME = 180

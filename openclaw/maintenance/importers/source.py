@@ -14,7 +14,8 @@ from pathlib import Path
 
 from openclaw.errors import OpenclawError
 from openclaw.security.credentials import why_name_denied
-from openclaw.storage.text import as_utf8, decode
+from openclaw.storage.safe_open import decode
+from openclaw.storage.text import as_utf8
 
 MAX_BYTES = 10_000_000
 DATABASES = (".db", ".sqlite", ".sqlite3")

@@ -11,7 +11,8 @@ from openclaw.frozen import frozen
 from openclaw.maintenance.importers.source import Source
 from openclaw.security.masking import Masker
 from openclaw.storage.home import Home
-from openclaw.storage.text import decode, write_if_same
+from openclaw.storage.safe_open import decode
+from openclaw.storage.text import write_if_same
 from openclaw.types import UNRECORDED, Recorder
 
 Format = Literal["openclaw", "nanobot", "hermes", "notes"]

@@ -27,9 +27,9 @@ from openclaw.server.markup import to_html
 from openclaw.server.shared_tools import FOLDERS, read_file
 from openclaw.server.wire import HttpError
 from openclaw.storage.home import Home
-from openclaw.storage.safe_open import read_bytes
+from openclaw.storage.safe_open import decode, md5, read_bytes
 from openclaw.storage.saving import SaveConflict, save_over
-from openclaw.storage.text import decode, encode_like, md5
+from openclaw.storage.text import encode_like
 from openclaw.tools.paths import visible_files
 
 ROUTES = Routes()

@@ -24,7 +24,7 @@ from typing import Any, Literal
 from openclaw.config.mcp_settings import Server, tool_name_part
 from openclaw.frozen import frozen
 from openclaw.security.display import value_text
-from openclaw.storage.readers import parse_foreign_json, read_json_cache
+from openclaw.storage.safe_open import parse_foreign_json, read_json_cache
 from openclaw.storage.text import write_text
 from openclaw.types import Effect, ToolProblem
 

@@ -22,8 +22,13 @@ from secrets import token_hex
 from openclaw.errors import OpenclawError
 from openclaw.storage import atomic
 from openclaw.storage.merge import merge_bytes
-from openclaw.storage.readers import NotPlain, read_content, read_plain_file
-from openclaw.storage.safe_open import descend, open_folder
+from openclaw.storage.safe_open import (
+    NotOrdinary,
+    descend,
+    open_folder,
+    read_content,
+    read_plain_file,
+)
 from openclaw.storage.saving import save_over
 from openclaw.tools.shell import home_state, sandbox
 from openclaw.tools.shell.home_state import (
@@ -276,7 +281,7 @@ class ChangeMover:
             now = atomic.read_settled(path)
             both = _merge_texts(self.before.contents.get(name, b""), now or b"", temp.read_bytes())
             save_over(path, now, both, self.turn_changes.keep)
-        except (OpenclawError, NotPlain, ValueError):
+        except (OpenclawError, NotOrdinary, ValueError):
             aside = PurePosixPath(name).with_suffix(f".{token_hex(2)}{PurePosixPath(name).suffix}")
             os.link(temp, folder / aside.name)
             self.turn_changes.before.setdefault(str(aside), None)

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from openclaw.storage.home import Home
-from openclaw.storage.safe_open import read_bytes
-from openclaw.storage.text import decode
+from openclaw.storage.safe_open import decode, read_bytes
 from openclaw.tools.paths import MAX_FILES, SKIPPED
 from openclaw.tools.shell.sandbox import FIXED_FILES
 

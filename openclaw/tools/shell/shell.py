@@ -29,8 +29,7 @@ from openclaw.security.masking import Masker, no_secrets
 from openclaw.security.untrusted import strip_hidden
 from openclaw.storage.atomic import watch_writes
 from openclaw.storage.home import Home
-from openclaw.storage.readers import read_content
-from openclaw.storage.text import read_text
+from openclaw.storage.safe_open import read_content, read_text
 from openclaw.tools.results import PAGE_CHARS, CutText, excerpt, fence_cut, spill, wrap_lines
 from openclaw.tools.shell import overlay, process, sandbox
 from openclaw.tools.shell.change_set import ChangeMover, has_changes, read_changes

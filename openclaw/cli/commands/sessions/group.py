@@ -18,7 +18,8 @@ from openclaw.errors import UsageError
 from openclaw.security.display import harmless, one_line
 from openclaw.sessions.export import export_markdown
 from openclaw.sessions.store import SessionStore, open_store
-from openclaw.storage.text import read_text, write_text
+from openclaw.storage.safe_open import read_text
+from openclaw.storage.text import write_text
 
 app = make_group("List, search and manage conversations.")
 

@@ -31,7 +31,7 @@ from openclaw.skills.proposals import create_skill
 from openclaw.skills.skill import make_blocker_check
 from openclaw.skills.sources import read_origin
 from openclaw.storage.home import Home
-from openclaw.storage.text import read_text
+from openclaw.storage.safe_open import read_text
 
 MAX_LINES = 40
 
