@@ -173,7 +173,7 @@ class Watch:
 def engine_watches() -> tuple[Watch, Watch]:
     """Watches on what records a turn and on what commits it."""
     from openclaw.history.history import History
-    from openclaw.history.journal import Journal
+    from openclaw.history.record import Journal
 
     recording, committing = Watch(), Watch()
     for name, value in list(vars(Journal).items()):

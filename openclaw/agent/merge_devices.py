@@ -13,7 +13,7 @@ from typing import Literal
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.history.history import History
-from openclaw.history.journal import Journal
+from openclaw.history.record import Journal
 from openclaw.history.rollback import read_file_to_write, write_if_unchanged
 from openclaw.history.turns import TALK, TurnStep, is_program
 from openclaw.memory.pages import is_page, take_sums, with_sums

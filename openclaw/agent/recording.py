@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 
 from openclaw import events
-from openclaw.history.journal import Journal, new_turn
+from openclaw.history.record import Journal, new_turn
 from openclaw.history.turns import State
 from openclaw.home.open_home import OpenHome
 from openclaw.security.display import some_of

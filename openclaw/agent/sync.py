@@ -13,7 +13,7 @@ from openclaw.agent.merge_devices import Keep, SyncConflict, bring_in, merge_fil
 from openclaw.agent.undo import recover, session_of, undo_lock
 from openclaw.errors import OpenclawError, Refused, UsageError
 from openclaw.history.git_log import Blob, changed_blobs, turns
-from openclaw.history.journal import Journal, new_turn
+from openclaw.history.record import Journal, new_turn
 from openclaw.history.rollback import Plan, read_home_file
 from openclaw.history.turns import FILE, PROGRAM, TALK, Turn
 from openclaw.home.open_home import OpenHome

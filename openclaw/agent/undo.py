@@ -15,8 +15,7 @@ from openclaw.agent.merge_devices import bring_in
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
 from openclaw.history.differences import turn_json
-from openclaw.history.journal import Journal, new_turn
-from openclaw.history.record import Record, read
+from openclaw.history.record import Journal, Record, new_turn, read
 from openclaw.history.rollback import FileConflict, Plan, Undo, write_if_unchanged
 from openclaw.history.turns import TALK, Kind, Scope, Turn, TurnStep, is_program
 from openclaw.home.open_home import OpenHome

@@ -31,8 +31,7 @@ from openclaw.history.git_log import (
     oid_of,
     tree_entries,
 )
-from openclaw.history.journal import new_turn
-from openclaw.history.record import Record, content
+from openclaw.history.record import Record, content, new_turn
 from openclaw.history.turns import EXECUTABLE, FILE, PROGRAM, Turn, TurnStep
 from openclaw.storage.git import Git, GitError
 from openclaw.storage.home import MARKS, is_inside

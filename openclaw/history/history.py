@@ -16,10 +16,19 @@ from pathlib import Path
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.history import git_log
-from openclaw.history import record as kept
 from openclaw.history.git_commits import Commits
-from openclaw.history.journal import Journal, new_turn, place_of
-from openclaw.history.record import READY, RUNNING, Record, folders, foreign, records
+from openclaw.history.record import (
+    READY,
+    RUNNING,
+    Journal,
+    Record,
+    content,
+    folders,
+    foreign,
+    new_turn,
+    place_of,
+    records,
+)
 from openclaw.history.turns import GIT, UNKNOWN, Scope, State, Turn
 from openclaw.security.masking import Masker
 from openclaw.storage import git
@@ -155,7 +164,7 @@ class History:
             return None
         if name.startswith(GIT):
             return git_log.blob_content(self.root, name)
-        return kept.content(self.place, name)
+        return content(self.place, name)
 
     def reader(self, turns: Iterable[Turn]) -> Callable[[str | None], bytes | None]:
         """`read` for what these turns name, of which git is asked once for all."""

@@ -9,8 +9,7 @@ import pytest
 
 from openclaw.agent.agent import Agent
 from openclaw.errors import OpenclawError
-from openclaw.history.journal import Journal, new_turn, place_of
-from openclaw.history.record import LINES, begin, read, unreadable
+from openclaw.history.record import LINES, Journal, begin, new_turn, place_of, read, unreadable
 from openclaw.history.turns import Kind, Turn, TurnStep
 from tests.fakes.git_home import GitTalk, git_talk, needs_git, posix_only
 from tests.fakes.talk import call

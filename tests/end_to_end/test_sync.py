@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.history.journal import Journal
+from openclaw.history.record import Journal
 from openclaw.history.turns import Turn
 from openclaw.memory.pages import gather
 from openclaw.security.foreign_files import ForeignFiles

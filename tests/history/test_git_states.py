@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.history.history import History
-from openclaw.history.journal import Journal, new_turn
+from openclaw.history.record import Journal, new_turn
 from tests.fakes.git_home import (
     GitTalk,
     git,

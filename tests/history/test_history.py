@@ -11,7 +11,7 @@ import pytest
 
 from openclaw.errors import OpenclawError
 from openclaw.history.history import COMMITTING, History
-from openclaw.history.journal import place_of
+from openclaw.history.record import place_of
 from openclaw.storage.safe_open import NotOrdinary, read_plain_file
 from tests.fakes.git_home import (
     GitTalk,
@@ -148,17 +148,17 @@ def test_a_link_put_in_the_way_during_an_undo_undoes_the_undo(
 ) -> None:
     it.write(A, "1\n")
     it.write(B, "1\n")
-    from openclaw.history import journal
+    from openclaw.history import record
 
-    real = journal.Journal.intend
+    real = record.Journal.intend
 
-    def intend(self: journal.Journal, path: str, *rest: tuple[bytes | None, bool]) -> int:
+    def intend(self: record.Journal, path: str, *rest: tuple[bytes | None, bool]) -> int:
         if path == B:
             (it.root / B).unlink()
             (it.root / B).symlink_to(tmp_path / "elsewhere")
         return real(self, path, *rest)
 
-    monkeypatch.setattr(journal.Journal, "intend", intend)
+    monkeypatch.setattr(record.Journal, "intend", intend)
     with pytest.raises(OpenclawError, match="link"):
         it.talk.app.undo(2, scope="files")
     assert (it.root / A).read_text() == "1\n" and not it.talk.app.history.unfinished()

@@ -16,8 +16,17 @@ import pytest
 from openclaw.agent.agent import Agent
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
-from openclaw.history.journal import Journal, new_turn, place_of
-from openclaw.history.record import LINES, ForeignRecord, begin, content, key_file, read
+from openclaw.history.record import (
+    LINES,
+    ForeignRecord,
+    Journal,
+    begin,
+    content,
+    key_file,
+    new_turn,
+    place_of,
+    read,
+)
 from openclaw.history.rollback import write_if_unchanged
 from openclaw.history.turns import Kind, TurnStep
 from openclaw.security.untrusted import private_key

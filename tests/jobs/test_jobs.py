@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from openclaw.history.journal import Journal, new_turn
+from openclaw.history.record import Journal, new_turn
 from openclaw.jobs.schedule import read_jobs
 from openclaw.jobs.unattended import run_lock
 from openclaw.server.served_jobs import ServedJobs

@@ -19,7 +19,7 @@ from openclaw.agent.prompt import SOURCES
 from openclaw.config import load_settings
 from openclaw.config.file import yaml_trouble
 from openclaw.errors import OpenclawError
-from openclaw.history import journal, record
+from openclaw.history import record
 from openclaw.maintenance.doctor.finding import PLACE, Finding, HomeFile, RepairCopies, View
 from openclaw.memory.markdown import change_file, read_markdown
 from openclaw.memory.task_lines import read_task_page, write_ids
@@ -253,7 +253,7 @@ def _is_held(lock: Path) -> bool:
 
 def turns(view: View) -> Iterator[Finding]:
     """Find turns of killed processes, and records of turns that cannot be read."""
-    place = journal.place_of(view.home)
+    place = record.place_of(view.home)
     open_ones = record.records(place, record.RUNNING)
     # A turn, or an undo, whose lock nobody holds is dead.
     folder = view.home.private / "locks"

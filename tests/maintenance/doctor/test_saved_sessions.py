@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.errors import Damaged, OpenclawError
-from openclaw.history import journal, record
+from openclaw.history import record
 from openclaw.history.turns import Turn
 from openclaw.maintenance.doctor.finding import RepairCopies, View
 from openclaw.maintenance.doctor.home_files import turns
@@ -346,7 +346,7 @@ def test_sessions_with_different_archives_are_not_joined() -> None:
 
 def test_a_turn_of_a_killed_process_is_told_and_closed(home: Home) -> None:
     session = talk(home)
-    record.begin(journal.place_of(home), Turn("1234abcd", subject="add milk", session=session.id))
+    record.begin(record.place_of(home), Turn("1234abcd", subject="add milk", session=session.id))
     with hold_lock(home.private / "locks" / f"session-{session.id}.lock"):
         assert one(home, "turns").state == "ok"
     assert "'add milk'" in one(home, "turns").found
