@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -318,32 +317,6 @@ class Profile:
 
     def to_json(self) -> dict[str, Any]:
         return {"version": VERSION, **asdict(self)}
-
-
-MAX_BYTES = 64_000_000
-"""Of one reply, unless the request sets a lower limit."""
-MAX_LINE = 16_000_000
-MAX_ERROR = 64_000
-BYTES_A_TOKEN = 2_000
-"""A token is sent in some hundred bytes of JSON."""
-
-_ESCAPES = re.compile(
-    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-    r"|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
-    re.DOTALL,
-)
-
-
-def replace_surrogates(text: str) -> str:
-    """JSON with lone surrogates, which no file can hold, replaced by U+FFFD; of equal length."""
-    if "\\u" not in text:
-        return text
-    return _ESCAPES.sub(lambda m: "\\ufffd" if m[1] else m[0], text)
-
-
-def bytes_for(tokens: int) -> int:
-    """The most bytes that a reply of so many tokens may have."""
-    return min(MAX_BYTES, 2_000_000 + BYTES_A_TOKEN * tokens)
 
 
 _patient: ContextVar[bool] = ContextVar("patient", default=True)

@@ -33,15 +33,9 @@ from openclaw.errors import (
     describe_unexpected,
 )
 from openclaw.messages import Waiting
-from openclaw.models.base import (
-    MAX_ERROR,
-    MAX_LINE,
-    ReplyBuilder,
-    is_patient,
-    replace_surrogates,
-)
+from openclaw.models.base import ReplyBuilder, is_patient
 from openclaw.stopping import check_stop
-from openclaw.storage.safe_open import json_or_none, parse_foreign_json
+from openclaw.storage.safe_open import json_or_none, parse_foreign_json, replace_surrogates
 
 T = TypeVar("T")
 
@@ -51,6 +45,12 @@ CONNECT_SECONDS = 5.0
 END_SECONDS = 0.5
 BEAT_SECONDS = 0.05
 LONGEST_ERROR = 300  # characters
+MAX_BYTES = 64_000_000
+"""Of one reply, unless the request sets a lower limit."""
+MAX_LINE = 16_000_000
+MAX_ERROR = 64_000
+BYTES_A_TOKEN = 2_000
+"""A token is sent in some hundred bytes of JSON."""
 
 _TOO_LARGE = re.compile(
     r"exceed_context_size|context_length_exceeded|maximum context length"
@@ -198,7 +198,7 @@ def refused(error: BaseException | None) -> bool:
 
 def error_line(text: str) -> str:
     """A server's error text as one short line, without the JSON around it."""
-    said = json_or_none(text) or text
+    said = json_or_none(replace_surrogates(text)) or text
     while isinstance(said, Mapping):
         said = said.get("error") or said.get("message") or said.get("detail") or json.dumps(said)
     if isinstance(said, str) and said != text and said.lstrip().startswith("{"):
@@ -235,6 +235,11 @@ def _has_input(line: socket.socket) -> bool:
     with selectors.DefaultSelector() as ready:  # select() has a limit of 1,024 descriptors
         ready.register(line, selectors.EVENT_READ)
         return bool(ready.select(0))
+
+
+def bytes_for(tokens: int) -> int:
+    """The most bytes that a reply of so many tokens may have."""
+    return min(MAX_BYTES, 2_000_000 + BYTES_A_TOKEN * tokens)
 
 
 class ServerRefusal(Exception):
@@ -308,15 +313,15 @@ class HttpClient:
                 raise HTTPException(f"it sent more than {MAX_LINE:,} bytes")
             if response.length:
                 raise HTTPException("its answer is cut off")
-            return read_object(replace_surrogates(data.decode("utf-8", "replace")))
+            return read_object(data.decode("utf-8", "replace"))
         except BaseException:
             self.close()
             raise
 
     def lines(self, response: HTTPResponse, most: int) -> Generator[str, None, None]:
-        """The lines of a streamed reply, without lone surrogates. Closing the generator early hangs
-        up on the server. HTTPException when the reply has more than `most` bytes, or a line has
-        more than MAX_LINE."""
+        """The lines of a streamed reply. Closing the generator early hangs up on the server.
+        HTTPException when the reply has more than `most` bytes, or a line has more than MAX_LINE.
+        """
         left, complete = most, False
         try:
             while line := response.readline(min(left, MAX_LINE) + 1):
@@ -326,7 +331,7 @@ class HttpClient:
                 if len(line) > MAX_LINE:
                     raise HTTPException(f"it sent a line of more than {MAX_LINE:,} bytes")
                 if line.strip():
-                    yield replace_surrogates(line.decode("utf-8", "replace"))
+                    yield line.decode("utf-8", "replace")
             response.read()  # ends a response whose length was told, which `readline` does not
             complete = True
         finally:
@@ -450,8 +455,8 @@ class ServerModel:
 
 
 def read_object(text: str) -> dict[str, Any]:
-    """The JSON object that a text is. ValueError for anything else."""
-    value = parse_foreign_json(text)
+    """The JSON object that a text is, without lone surrogates. ValueError for anything else."""
+    value = parse_foreign_json(replace_surrogates(text))
     if not isinstance(value, dict):
         raise ValueError(f"no object: {text[:80]!r}")
     return value

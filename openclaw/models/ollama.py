@@ -30,10 +30,10 @@ from openclaw.models.base import (
     Request,
     Text,
     Thinking,
-    bytes_for,
     filtered,
     text_matches_schema,
 )
+from openclaw.models.http_client import bytes_for
 from openclaw.models.ollama_client import OllamaClient, base_url, field, read_card
 from openclaw.models.profile import full_name, with_profile
 

@@ -20,9 +20,10 @@ from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 from openclaw.errors import ModelMissing, ServerAway, UsageError
-from openclaw.models.base import MAX_BYTES, ModelCard
+from openclaw.models.base import ModelCard
 from openclaw.models.http_client import (
     CONNECT_SECONDS,
+    MAX_BYTES,
     HttpClient,
     ServerRefusal,
     error_line,

@@ -18,19 +18,10 @@ from typing import TYPE_CHECKING, Any
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError
 from openclaw.messages import Image, Message, ToolCall, Waiting
 from openclaw.models import http_client
-from openclaw.models.base import (
-    Chunk,
-    ModelCard,
-    Reply,
-    ReplyBuilder,
-    Request,
-    Text,
-    Thinking,
-    bytes_for,
-    replace_surrogates,
-)
-from openclaw.models.http_client import HttpClient, ServerRefusal
+from openclaw.models.base import Chunk, ModelCard, Reply, ReplyBuilder, Request, Text, Thinking
+from openclaw.models.http_client import HttpClient, ServerRefusal, bytes_for
 from openclaw.models.profile import with_profile
+from openclaw.storage.safe_open import replace_surrogates
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError, ServerAway
-from openclaw.models.base import MAX_LINE
 from openclaw.models.http_client import (
     CONNECT_SECONDS,
+    MAX_LINE,
     ConnectFailed,
     HttpClient,
     ServerRefusal,

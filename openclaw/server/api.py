@@ -20,8 +20,9 @@ from starlette.routing import Route
 from openclaw import __version__
 from openclaw.errors import Damaged, OpenclawError, Refused, UsageError
 from openclaw.frozen import frozen
-from openclaw.models.base import matches_schema, replace_surrogates
+from openclaw.models.base import matches_schema
 from openclaw.server.wire import HttpError, to_json_text
+from openclaw.storage.safe_open import replace_surrogates
 from openclaw.types import ToolProblem
 
 if TYPE_CHECKING:

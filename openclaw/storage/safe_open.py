@@ -18,6 +18,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import stat
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -34,6 +35,11 @@ LARGEST = 64_000_000
 LARGEST_KEPT = 50_000_000
 """Bytes of the largest content that is recorded."""
 BOM = b"\xef\xbb\xbf"
+_ESCAPES = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    r"|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
 BY_DESCRIPTOR = os.open in os.supports_dir_fd
 _FILE = getattr(os, "O_BINARY", 0)
 _ORDINARY = _FILE
@@ -446,6 +452,13 @@ def parse_foreign_json(text: str | bytes) -> Any:
         return json.loads(text)
     except RecursionError as error:
         raise ValueError("nested too deep") from error
+
+
+def replace_surrogates(text: str) -> str:
+    """JSON with lone surrogates, which no file can hold, replaced by U+FFFD; of equal length."""
+    if "\\u" not in text:
+        return text
+    return _ESCAPES.sub(lambda m: "\\ufffd" if m[1] else m[0], text)
 
 
 def json_or_none(text: str | bytes) -> Any:

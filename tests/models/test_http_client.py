@@ -19,13 +19,15 @@ from hypothesis import strategies as st
 from openclaw.agent.protocols.read_reply import read_step
 from openclaw.errors import ModelFailed, OpenclawError, ServerAway, UsageError
 from openclaw.messages import Message, Waiting
-from openclaw.models.base import MAX_BYTES, Model, Reply, Request, Text, replace_surrogates
+from openclaw.models.base import Model, Reply, Request, Text
+from openclaw.models.http_client import MAX_BYTES, error_line
 from openclaw.models.ollama import OllamaModel
 from openclaw.models.ollama_client import OllamaClient
 from openclaw.models.openai import OpenAIModel
 from openclaw.retrieval.embedders import OllamaEmbedder
 from openclaw.retrieval.embedding_models import InstalledModel
 from openclaw.stopping import stopped_by
+from openclaw.storage.safe_open import replace_surrogates
 
 ASKED = Request((Message("user", "Which port?"),), max_tokens=100)
 
@@ -353,6 +355,10 @@ def test_a_lone_half_of_a_pair_in_text_or_call_is_replaced(
         reply = ask(make(server))
     assert reply.text == mended
     assert dict(reply.tool_calls[0].arguments) == {f"a{mended}": [mended]}
+
+
+def test_an_error_that_a_server_reports_has_no_lone_half_either() -> None:
+    assert error_line('{"error": "\\ud800 b"}') == "\ufffd b"
 
 
 def test_a_call_written_as_text_has_no_lone_half_either() -> None:

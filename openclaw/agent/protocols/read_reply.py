@@ -9,7 +9,7 @@ from typing import Any
 
 from openclaw.agent.protocols.base import ModelStep
 from openclaw.messages import ToolCall
-from openclaw.models.base import replace_surrogates
+from openclaw.storage.safe_open import replace_surrogates
 
 FENCE = re.compile(r"```(?:json|tool_call|tool)?\s*\n?(.*?)```", re.DOTALL)
 TAG = re.compile(r"<(tool_call|function_call)>(.*?)(?:</\1>|$)", re.DOTALL)

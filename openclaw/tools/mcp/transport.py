@@ -26,8 +26,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 from mcp_types import INVALID_REQUEST, jsonrpc_message_adapter
 
-from openclaw.models.base import replace_surrogates
-from openclaw.storage.safe_open import json_or_none, make_folder, writing
+from openclaw.storage.safe_open import json_or_none, make_folder, replace_surrogates, writing
 from openclaw.tools.shell.process import end_group
 
 LONGEST_MESSAGE = 8_000_000
