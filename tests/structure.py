@@ -36,7 +36,7 @@ LATE_IMPORTS: dict[str, set[str]] = {
     "openclaw.cli.commands.memory.search": {"openclaw.retrieval.search"},
     "openclaw.cli.commands.programs.acp": {"openclaw.server.acp.editor_agent"},
     "openclaw.cli.commands.serve": {"openclaw.server.http_server"},
-    "openclaw.cli.one_shot": {"openclaw.cli.open_agent"},
+    "openclaw.cli.one_shot": {"openclaw.cli.open_agent", "openclaw.cli.terminal"},
     "openclaw.cli.current_home": {
         "openclaw.cli.trust_questions",
         "openclaw.config",
@@ -44,7 +44,6 @@ LATE_IMPORTS: dict[str, set[str]] = {
     },
     "openclaw.cli.dispatch": {"openclaw.cli.shell_completion"},
     "openclaw.cli.main": {"openclaw.cli.error_report"},
-    "openclaw.cli.show_turn": {"openclaw.cli.terminal"},
     "openclaw.home.recall": {"openclaw.nlp.classifier", "openclaw.nlp.intent"},
     "openclaw.home.open_home": {
         "openclaw.hooks.hooks",

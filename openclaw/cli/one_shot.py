@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
@@ -13,8 +14,7 @@ from openclaw.cli.approval import GrantStore, Permission, yes_unless_untrusted
 from openclaw.cli.current_home import current_home
 from openclaw.cli.formatting import has_colours
 from openclaw.cli.questions import can_ask, read_reply
-from openclaw.cli.render import Listener
-from openclaw.cli.show_turn import choose_listener, exit_code, show_turn
+from openclaw.cli.render import DoneJson, JsonLines, Listener, PlainText, exit_code, show_turn
 from openclaw.cli.standard_input import material_of, read_piped
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
@@ -26,6 +26,10 @@ from openclaw.server.wire import PromptRequest
 
 if TYPE_CHECKING:
     from openclaw.agent.agent import Agent
+
+
+BELL_SECONDS = 10.0
+"""After such a wait the user may be looking elsewhere."""
 
 
 def answer_once(
@@ -73,6 +77,29 @@ def answer_once(
             request.message, session, request.material, request.skill, typed=request.typed
         )
         return exit_code(show_turn(asking, listener))
+
+
+def choose_listener(
+    output: str,
+    out: TextIO,
+    err: TextIO,
+    *,
+    quiet: bool = False,
+    bell: bool = False,
+    typed: Callable[[], str] | None = None,
+) -> Listener:
+    """The listener for an output format ("text", "json", "stream-json") and these streams. With
+    `bell` a terminal rings after a long wait; for `typed` see `Screen`."""
+    if output == "json":
+        return DoneJson(out)
+    if output == "stream-json":
+        return JsonLines(out)
+    if out.isatty() and os.environ.get("TERM") != "dumb":
+        from openclaw.cli.terminal import Screen
+
+        return Screen(out, err, notes=not quiet, typed=typed, bell=BELL_SECONDS if bell else 0.0)
+    tools = err.isatty() and not quiet
+    return PlainText(out, err, tools=tools, notes=not quiet, dim=has_colours(err))
 
 
 def _open_agent(ctx: typer.Context, request: PromptRequest) -> Agent:

@@ -1,4 +1,4 @@
-"""Listeners over the events of a turn: plain text, the done event, or one JSON object a line.
+"""Shows a turn by a listener over its events: plain text, the done event, or JSON lines.
 
 A listener is called with every event and closed at the end. The answer, and nothing else, goes to
 `out`; what happened on the way goes to `err`. The listener for a terminal is in `terminal.py`.
@@ -7,9 +7,12 @@ A listener is called with every event and closed at the end. The answer, and not
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TextIO
 
 from openclaw.cli.formatting import for_stream
+from openclaw.errors import OpenclawError
 from openclaw.events import (
     Compaction,
     Done,
@@ -186,3 +189,52 @@ def write_json(out: TextIO, event: Event) -> None:
     text = json.dumps(to_wire(event), ensure_ascii=False, default=str)
     out.write(for_stream(text, out) + "\n")
     out.flush()
+
+
+def show_turn(
+    events: Iterator[Event],
+    listener: Listener,
+    seen: Callable[[Event], Event] = lambda event: event,
+) -> Done | Error | None:
+    """Show a whole turn by the listener, each event as changed by `seen`; returns the event that
+    ended the turn.
+
+    A Ctrl-C while the listener works goes to the turn, which ends as interrupted. When the turn
+    raises an OpenclawError, the listener is closed and the error goes on to the caller.
+    """
+    end: Done | Error | None = None
+    ahead: Callable[[], Event] = events.__next__
+    interrupted = False
+    try:
+        listener.begin("getting ready")
+        while True:
+            try:
+                event = ahead()
+                ahead = events.__next__
+                listener(seen(event))
+            except StopIteration:
+                return end
+            except KeyboardInterrupt as interrupt:
+                throw = getattr(events, "throw", None)
+                if interrupted or not throw:
+                    raise
+                interrupted, ahead = True, partial(throw, interrupt)
+            else:
+                end = event if isinstance(event, Done | Error) else end
+    finally:
+        listener.close()
+        if close := getattr(events, "close", None):
+            close()
+
+
+def exit_code(end: Done | Error | None) -> int:
+    """Return the command's exit code for the event that ended a turn (README, Exit codes)."""
+    if not isinstance(end, Done):
+        return end.exit_code if end else OpenclawError.exit_code
+    if end.stop_reason == "interrupted":
+        return 130
+    if end.stop_reason == "empty":
+        return 1
+    if end.unbacked:
+        return 3
+    return 7 if end.refused else 0

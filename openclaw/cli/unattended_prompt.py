@@ -6,8 +6,7 @@ from contextlib import closing
 
 from openclaw.agent.agent import Agent
 from openclaw.cli.formatting import warn
-from openclaw.cli.render import Listener
-from openclaw.cli.show_turn import exit_code, show_turn
+from openclaw.cli.render import Listener, exit_code, show_turn
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError
 from openclaw.events import Done, Error, Event, Trouble

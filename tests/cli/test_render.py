@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import pyte
 import pytest
 
-from openclaw.cli.render import DoneJson, JsonLines, Listener, PlainText
-from openclaw.cli.show_turn import choose_listener, exit_code
+from openclaw.cli.one_shot import choose_listener
+from openclaw.cli.render import DoneJson, JsonLines, Listener, PlainText, exit_code
 from openclaw.cli.terminal import Screen, settled_length
 from openclaw.events import (
     Done,

@@ -15,8 +15,7 @@ from typing import Any
 import pyte
 import pytest
 
-from openclaw.cli.render import Listener
-from openclaw.cli.show_turn import show_turn
+from openclaw.cli.render import Listener, show_turn
 from openclaw.cli.terminal import LiveLines, Screen
 from openclaw.events import Event, NewResponse, Notice, Progress, Start, Token, ToolEnd
 from openclaw.events import ToolStart as Call

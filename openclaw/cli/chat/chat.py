@@ -24,8 +24,7 @@ from openclaw.cli.commands.undo import refused
 from openclaw.cli.commands.why import why_in_chat
 from openclaw.cli.current_home import record_as_turn
 from openclaw.cli.questions import pick
-from openclaw.cli.render import Listener
-from openclaw.cli.show_turn import exit_code, show_turn
+from openclaw.cli.render import Listener, exit_code, show_turn
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.events import Compaction, Done, Event, Notice, Start
 from openclaw.home.attachments import attach, missing_files

@@ -14,8 +14,8 @@ from openclaw.cli.chat.chat import Chat
 from openclaw.cli.chat.prompt_line import choose_lines
 from openclaw.cli.current_home import current_home
 from openclaw.cli.formatting import has_colours
+from openclaw.cli.one_shot import choose_listener
 from openclaw.cli.open_agent import open_agent
-from openclaw.cli.show_turn import choose_listener
 from openclaw.cli.trust_questions import Read, Say, ask_for_programs
 from openclaw.config.mcp_settings import read_servers
 from openclaw.home.model_names import Answering
