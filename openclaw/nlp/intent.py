@@ -300,7 +300,7 @@ def _find_lists(cues: Cues, said: _Request, lists: Sequence[str]) -> tuple[Cues,
         asked = [name for name in lists if name.lower().startswith(begins)]
     joined = _find_joined_list(said.text, said.language, lists) if read.has("todo_add") else []
     about_lists = bool(words & LIST_WORDS or joined) and not cues.named
-    if not asked and said.outright:
+    if not asked and said.outright and not cues.missing:  # "the price list in prices.md"
         asked = joined or _find_new_list(said.text)
     pages = {Path(path).stem.lower() for path in cues.meant}
     in_page = bool(asked) and all(n.lower() in pages and n not in lists for n in asked)

@@ -309,6 +309,11 @@ def test_a_program_is_run_with_the_arguments_that_a_request_names(request_: str)
     assert (seen.command, seen.arguments) == ("python3 workspace/app/sums.py", True)
 
 
+def test_a_list_that_is_to_be_written_into_a_file_is_no_list_of_to_dos() -> None:
+    seen = read_cues("write the price list for Bea in prices.md: large 19, small 11", [])
+    assert seen.missing == ("prices.md",) and not (seen.todos or seen.lists)
+
+
 def test_a_missing_file_is_named_with_the_most_similar_one() -> None:
     found = cues_of("Read SUOL.md and zebra.md")
     assert found.named == () and found.missing == ("SUOL.md", "zebra.md")
