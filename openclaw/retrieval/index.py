@@ -19,6 +19,7 @@ from openclaw.retrieval.database import ENGINE, KnownFile, Stamp
 from openclaw.retrieval.embedder_choice import Embedder, EmbedderChoice
 from openclaw.retrieval.index_store import IndexStore
 from openclaw.retrieval.indexer import Indexer, IndexReport, Progress
+from openclaw.retrieval.question import without_instructions
 from openclaw.retrieval.ranking import RowScores
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.retrieval.shared_store import KEPT_DAYS, LazyStore
@@ -326,7 +327,7 @@ class LazyEmbedder:
         if embedder is None or not snapshot.vectors(embedder.name).known.any():
             return None
         try:
-            return embedder, question_vector(embedder, text).tolist()
+            return embedder, question_vector(embedder, without_instructions(text)).tolist()
         except Exception as error:  # noqa: BLE001 - whatever an embedder raises: the words answer
             self.failed(error)
             return None

@@ -44,10 +44,13 @@ _NOT_LATEST = re.compile(
 # What a question says of the answer that it wants, not of what it is about.
 _INSTRUCTION = re.compile(
     r"(?:^|[.!?:]\s+|\b(?:please|and|then|bitte|und)\s+)(?:list|name|enumerate|mention|describe"
-    r"|summari[sz]e|explain|repeat|recall|nenne|liste|beschreibe|erkläre)(?: only)?\b"
+    r"|summari[sz]e|explain|repeat|recall|nenne|liste|beschreibe|erkläre)(?:(?: and)? only)*"
+    r"(?: (?:\d+|two|three|four|five|six|ten) items)?\b"
     r"|\b(?:please|bitte|kindly|briefly|only mention|do you (?:know|remember|recall)"
-    r"|(?:can|could|would|will) you|(?:kannst|könntest|würdest) du|(?:i|we) (?:want|need) to"
-    r"|(?:i|we) (?:would|['\u2019]d) like|(?:tell|remind|give|show) (?:me|us)"
+    r"|(?:can|could|would|will) you|(?:kannst|könntest|würdest) du"
+    r"|(?<!did )(?:i|we) (?:want|need) to|(?:i|we) (?:would|['\u2019]d) like"
+    r"|(?:tell|remind|give|show|walk) (?:me|us)(?: through)?"
+    r"|(?:in )?the order in which|in (?:what|which) order (?:did|have|do)"
     r"|(?:sag|zeig|gib)e? mir|look (?:at|into|through)|go through|think carefully|step by step"
     r"|leave out (?:everything|all) else|in (?:brief|short|detail)|der reihe nach|so far"
     r"|in (?:(?:chronological|the right|the same) )?order|as \w+ as (?:you can|possible)"
@@ -56,7 +59,8 @@ _INSTRUCTION = re.compile(
     r"|übersicht|zusammenfassung) (?:of|von|der)"
     r"|(?:(?:in|throughout|across|during|from|of|all) )+(?:our|unser\w*)(?: \w+)?"
     r" (?:conversation|chat|talk|discussion|session|gespräch)\w*"
-    r"|(?:i|we) (?:have |had )?(?:discussed|talked|spoke|spoken|told you|asked you|mentioned))\b",
+    r"|(?:i|we) (?:have |had )?(?:discussed|talked|spoke|spoken|told you|asked you|mentioned"
+    r"|brought up))\b",
     re.IGNORECASE,
 )
 _NAME = re.compile(r"[^\W\d_][\w'\u2019-]*")
@@ -107,6 +111,11 @@ def read_question(text: str, today: date) -> Question:
 def topic_words(text: str) -> list[str]:
     """The words of a question without those that only instruct; all when it has no others."""
     return _topic(text) or words(text)
+
+
+def without_instructions(text: str) -> str:
+    """A question as `topic_words` reads it, as a text."""
+    return _INSTRUCTION.sub(" ", text) if _topic(text) else text
 
 
 def names_of(text: str) -> frozenset[str]:

@@ -450,6 +450,16 @@ def test_one_process_at_a_time_makes_the_vectors_in_the_background(
     assert search.held()[1:] == (8, 8)
 
 
+def test_the_meaning_of_a_question_is_that_without_instructions(opened: Opened) -> None:
+    search = opened(embedder := WordEmbedder())
+    search.search("Please list the ferries. Mention only the towns.")
+    search.search("Please")
+    assert [" ".join(text.split()) for text in embedder.questions] == [
+        "the ferries the towns.",
+        "Please",
+    ]
+
+
 # -------- for a prompt
 
 
