@@ -221,15 +221,15 @@ def _people(home: Home, blocks: Sequence[Sequence[SourceLine]]) -> dict[Path, li
     user = home.root / USER
     about = [entry.text for entry in entries_of(read_markdown(user))] if is_ordinary(user) else []
     names = find_names([*about, *(line.text for line in chain(*blocks))])
-    pages: dict[Path, list[SourceLine]] = {}
+    pages: dict[Path, dict[str, SourceLine]] = {}
     for block in blocks:
         persons_in = persons_of([line.text for line in block], names)
         for line, persons in zip(block, persons_in, strict=True):
             topic = _topic_of(line.text, persons) if persons else ""
             for name in persons if topic else ():
                 path = home.memory / PEOPLE / f"{name.casefold()}.md"
-                pages.setdefault(path, []).append(replace(line, section=topic))
-    return pages
+                pages.setdefault(path, {})[line.text] = replace(line, section=topic)
+    return {path: [*lines.values()] for path, lines in pages.items()}
 
 
 def _topic_of(line: str, persons: Iterable[str]) -> str:

@@ -51,6 +51,17 @@ def test_what_is_noted_of_a_person_stands_on_a_page_by_topic_with_links(home: Ho
     assert gather(home) == []
 
 
+def test_what_is_said_again_stands_once_with_the_last_day(home: Home) -> None:
+    again = "memory/2026-03-09.md"
+    gather(home)
+    write(home, again, f"- {NUTS}\n")
+    gather(home)
+    assert shown(home) == f"# Lena\n\n{FOOD}\n{HOBBIES}".replace("-05]]", "-09]]")
+    write(home, again, "")
+    gather(home)
+    assert shown(home) == f"# Lena\n\n{FOOD}\n{HOBBIES}"
+
+
 def test_a_corrected_line_is_replaced_and_the_page_goes_with_the_last_one(home: Home) -> None:
     gather(home)
     write(home, DAY, f"- ~~{POTTERY}~~ (until 2026-03-06)\n- My sister Lena plays chess\n")
