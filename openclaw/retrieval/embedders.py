@@ -108,10 +108,8 @@ class MiniLM:
     def _open(self) -> tuple[Any, Tokenizer]:
         with self._opening:
             if self._opened is None:
-                self._opened = (
-                    open_session(self._model, self._threads),
-                    open_tokenizer(self._tokenizer),
-                )
+                session = open_session(self._model, self._threads)
+                self._opened = session, open_tokenizer(self._tokenizer)
             return self._opened
 
 

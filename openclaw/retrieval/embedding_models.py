@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from openclaw.frozen import frozen
@@ -113,11 +115,5 @@ def cut(text: str, window: int) -> str:
     """The beginning of `text` that fits `window` tokens, by a safe estimate: three ASCII letters a
     token, one token for any other letter, and 32 tokens for marks and prefix."""
     room = window - 32
-    if len(text) <= room:
-        return text
-    thirds = 3 * room
-    for position, letter in enumerate(text):
-        thirds -= 1 if letter.isascii() else 3
-        if thirds < 0:
-            return text[:position]
-    return text
+    thirds = itertools.accumulate(1 if letter.isascii() else 3 for letter in text)
+    return text if len(text) <= room else text[: bisect_right([*thirds], 3 * room)]

@@ -1,8 +1,7 @@
 """The index as LlamaIndex retrievers.
 
-Importing llama_index takes about a second, so this module is loaded by `search.load_llama` only:
-for a program of the user's own. The search finds the same rows by words
-without it (`ranking.by_words`); a test compares both lists.
+Importing llama_index takes about a second, so only `search.load_llama` loads this module, for a
+program of the user's own. `ranking.by_words` finds the same rows; a test compares both lists.
 
 Nothing here uses LlamaIndex's global `Settings`: the embedding model, callbacks and transformations
 are always passed. So no vendor's default model, no tokenizer download and no progress bar appears.

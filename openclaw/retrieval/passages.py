@@ -109,11 +109,10 @@ def distinct(hits: Iterable[Hit], most: int) -> list[Hit]:
         taken = lines.setdefault(chunk.path, [])
         text = normalize_text(chunk.text)
         overlaps = any(chunk.start_line <= end and start <= chunk.end_line for start, end in taken)
-        if overlaps or text in texts:
-            continue
-        taken.append((chunk.start_line, chunk.end_line))
-        texts.add(text)
-        kept.append((fused, chunk))
+        if not (overlaps or text in texts):
+            taken.append((chunk.start_line, chunk.end_line))
+            texts.add(text)
+            kept.append((fused, chunk))
     return kept
 
 

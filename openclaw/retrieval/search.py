@@ -138,8 +138,7 @@ class Search(LiveIndex):
         self.refresh()
         readable = [path for path, file in self.files().items() if not file.problem]
         name = indexed_name(path, readable)
-        real = self.real(name)
-        return numbered_lines(real, name, start, end, self.options.max_bytes)
+        return numbered_lines(self.real(name), name, start, end, self.options.max_bytes)
 
     def read_indexed(self, path: str) -> str:
         """The text of an indexed file, in the lines that passages name. Raises ToolProblem when

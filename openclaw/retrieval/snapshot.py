@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from openclaw.errors import ModelFailed
 from openclaw.retrieval.database import DAY, DAY_TOLD, GROUP, ORDINALS, StoredChunk
+from openclaw.retrieval.embedders import TAKE_ANOTHER
 from openclaw.retrieval.writer import ROW_TYPE, binary_codes
 
 if TYPE_CHECKING:
@@ -244,10 +245,7 @@ def question_vector(embedder: Embedder, text: str) -> Floats:
     vector = np.asarray(embedder.query(text), dtype=np.float32)
     length = float(np.linalg.norm(vector)) if vector.ndim == 1 and vector.size else 0.0
     if not length or not np.isfinite(length):
-        raise ModelFailed(
-            f"{embedder.name} gave an unusable vector",
-            "choose another model with `embedding` in openclaw.yaml",
-        )
+        raise ModelFailed(f"{embedder.name} gave an unusable vector", TAKE_ANOTHER)
     return (vector / np.float32(length)).astype(np.float32)
 
 

@@ -112,11 +112,7 @@ def language_of(raws: Iterable[str]) -> str:
     seen = _HINTS.intersection(lowered)
     if not seen:
         return ""
-    best, most = "", 0
-    for name, own in _LANGUAGES.items():
-        count = len(seen & own)
-        if count > most:
-            best, most = name, count
+    best = max(_LANGUAGES, key=lambda name: len(seen & _LANGUAGES[name]))
     hits = sum(word in _LANGUAGES[best] for word in lowered)
     english = sum(word in _ENGLISH or word in STOP for word in lowered)
     return best if hits > english and hits * 7 >= len(lowered) else ""

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from openclaw.errors import ModelFailed
 from openclaw.retrieval.database import GROUP
+from openclaw.retrieval.embedders import TAKE_ANOTHER
 from openclaw.retrieval.index_store import IndexStore
 from openclaw.retrieval.shared_store import NAMED_DAYS, LazyStore, StoreFailed
 from openclaw.retrieval.writer import ROW_TYPE, Writer, add_vectors, context_key
@@ -199,10 +200,7 @@ class VectorFiller:
             return
         vectors = np.asarray(self._embedder.documents(new), np.float32)
         if vectors.ndim != 2 or len(vectors) != len(new) or not np.isfinite(vectors).all():
-            raise ModelFailed(
-                f"{self._embedder.name} gave unusable vectors",
-                "choose another model with `embedding` in openclaw.yaml",
-            )
+            raise ModelFailed(f"{self._embedder.name} gave unusable vectors", TAKE_ANOTHER)
         self._parts.update(zip(new, vectors, strict=True))
 
     def _sum(self, own: str, *around: str) -> npt.NDArray[np.float16]:
