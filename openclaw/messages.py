@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Self
 
 from openclaw.frozen import frozen
 from openclaw.types import Shown
@@ -106,32 +106,33 @@ READERS: Mapping[str, Callable[[Any], Any]] = {
     "Sequence[str] | None": lambda value: (
         tuple(map(str, value)) if isinstance(value, list | tuple) else None
     ),
+    "Sequence[Any] | None": lambda value: value if isinstance(value, list) else (),
 }
 """How a value of a JSON file becomes that of a field of this type; the file may be edited, so a
 value of another type is read as an empty one or as None."""
 
 
-def fields_from(
-    data: Mapping[str, Any], readers: Mapping[str, Callable[[Any], Any]]
-) -> dict[str, Any]:
-    """Return the values of the known keys of a JSON object, null excepted."""
-    return {
-        name: readers[name](value)
-        for name, value in data.items()
-        if value is not None and name in readers
-    }
+class JsonFields:
+    """A dataclass whose fields are keys of a JSON object, in their order. None: the object does not
+    say."""
 
+    __slots__ = ()
 
-def fields_to(values: object, names: Iterable[str]) -> dict[str, Any]:
-    """Return these fields as a JSON object, None excepted."""
-    return {name: value for name in names if (value := getattr(values, name)) is not None}
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        known = cls.__annotations__
+        given = ((name, value) for name, value in data.items() if value is not None)
+        return cls(**{name: READERS[known[name]](value) for name, value in given if name in known})
+
+    def as_json(self) -> dict[str, Any]:
+        names: Iterable[str] = type(self).__annotations__
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # nobody compares them; a start pays for it
-class TurnRecord:
-    """How a turn was made, to inspect it or run it again. None: not noted. As JSON it stands on the
-    turn's first message, down to `refused`, and on its last one, in the order of these fields;
-    `shown` also stands on each message with calls.
+class TurnRecord(JsonFields):
+    """How a turn was made, to inspect it or run it again. As JSON it stands on the turn's first
+    message, down to `refused`, and on its last one; `shown` also stands on each message with calls.
 
     model: its name
     digest: the sum of the model's file, "" when unknown
@@ -186,16 +187,8 @@ class TurnRecord:
     citations: Sequence[Mapping[str, Any]] | None = None
     sources: Sequence[str] | None = None
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> TurnRecord:
-        return cls(**fields_from(data, _OF_A_RECORD))
-
-    def as_json(self) -> dict[str, Any]:
-        return fields_to(self, _OF_A_RECORD)
-
 
 NO_RECORD = TurnRecord()
-_OF_A_RECORD = {each.name: READERS[str(each.type)] for each in fields(TurnRecord)}
 
 
 @frozen

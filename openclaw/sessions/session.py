@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from openclaw.frozen import frozen
-from openclaw.messages import READERS, Entry, Image, ToolUse, Usage, fields_from, fields_to
+from openclaw.messages import Entry, Image, JsonFields, ToolUse, Usage
 from openclaw.security.display import first_words, one_line
 from openclaw.security.masking import Masker, map_texts
 from openclaw.storage.safe_open import json_or_none
@@ -56,8 +56,8 @@ class ArchivePart:
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # nobody compares them; a start pays for it
-class SessionState:
-    """What a session's file says besides its head and messages. None: it does not say.
+class SessionState(JsonFields):
+    """What a session's file says besides its head and messages.
 
     imported_from: the agent that it comes from, its id, path and SHA-256 there, and when
     forked_from: the id of the session that it is a copy of, and how many of its messages
@@ -77,7 +77,7 @@ class SessionState:
     forked_from: Mapping[str, Any] | None = None
     part: int | None = None
     first: int | None = None
-    archived: Sequence[Mapping[str, Any]] | None = None
+    archived: Sequence[Any] | None = None
     shortened: int | None = None
     head: Mapping[str, Any] | None = None
     read: Mapping[str, Any] | None = None
@@ -85,18 +85,6 @@ class SessionState:
     named: Sequence[str] | None = None
     noted: int | None = None
     captured: int | None = None
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> SessionState:
-        return cls(**fields_from(data, _OF_A_STATE))
-
-    def as_json(self) -> dict[str, Any]:
-        return fields_to(self, _OF_A_STATE)
-
-
-_OF_A_STATE = {each.name: READERS[str(each.type)] for each in fields(SessionState)}
-_OF_A_STATE[ARCHIVED] = lambda listed: listed if isinstance(listed, list) else ()
-"""A state is read more often than the list, which `Session.parts` looks through."""
 
 
 @dataclass(slots=True)
