@@ -12,7 +12,7 @@ import re
 
 from openclaw.nlp.classifier import read_answer, read_message
 from openclaw.nlp.dates import find_named_day
-from openclaw.nlp.intent import QUESTION_MARK, may_order, only_asks
+from openclaw.nlp.intent import QUESTION_MARK, may_order
 
 PAST = (
     "added|appended|changed|completed|corrected|created|deleted|edited|fixed|inserted|marked|moved|"
@@ -83,9 +83,8 @@ def find_claims(answer: str, request: str) -> tuple[str, ...]:
     only sentences in the first person count. None count when it asks what was done before ("did
     you save it?"): an earlier turn may have done it.
     """
-    asked = only_asks(request) or bool(
-        QUESTION_MARK.search(request) and not may_order(read_message(request))
-    )
+    read = read_message(request)
+    asked = read.has("asks") and not may_order(read)
     if asked and ABOUT_PAST.search(request):
         return ()
     tells = bool(ASKS_TO_TELL.search(request) and not CHANGE_VERB.search(request))
@@ -97,9 +96,7 @@ def find_claims(answer: str, request: str) -> tuple[str, ...]:
         and not sentence.rstrip().endswith("?")
         and (not (asked or tells) or FIRST_PERSON.search(found.group()))
     )
-    if done or tells or only_asks(request):
-        return done
-    return _find_announced(answer, request)
+    return done if done or tells or asked else _find_announced(answer, request)
 
 
 def _find_announced(answer: str, request: str) -> tuple[str, ...]:
