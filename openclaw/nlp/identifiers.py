@@ -181,21 +181,17 @@ def is_exact(word: str) -> bool:
     return bool(_SHAPES.fullmatch(word)) or _is_path(word)
 
 
+_PATH_MARK = re.compile(r"_|\w\.\w|(?<![^/\\])\.|[^\W\d_]\d|\d[^\W\d_]")
+
+
 def _is_path(word: str) -> bool:
     """Return True for a path. Unlike "and/or" it has a root, a last slash, a mark or a digit, or
     more than three parts."""
     parts = re.split(r"[/\\]", word)
     if len(parts) < 2 or "//" in word[:-1] or not any(map(str.isalpha, word)):
         return False
-    if word[0] == "/" or not parts[-1]:
-        return len(parts[0] or parts[1]) > 1
-    return len(parts) > 3 or any(map(_is_marked, parts))
-
-
-def _is_marked(part: str) -> bool:
-    if "_" in part or "." in part.strip(".") or part.startswith("."):
-        return True
-    return any(map(str.isdigit, part)) and any(map(str.isalpha, part))
+    has_end = len(word) > 2 and not (parts[0] and parts[-1])
+    return has_end or len(parts) > 3 or bool(_PATH_MARK.search(word))
 
 
 _PARTICLE = r"(?:van|von|de|der|den|da|di|du|la|le|bin|ibn|of)"
