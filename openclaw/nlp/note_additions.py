@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from openclaw.frozen import frozen
 from openclaw.nlp.classifier import read_answer, read_message
@@ -10,6 +11,7 @@ from openclaw.nlp.identifiers import exact_strings
 from openclaw.nlp.sentences import LONGEST_SENTENCE, own_words, sentences, shorten, without_quotes
 from openclaw.nlp.statements import find_statements
 from openclaw.receipt import NO_CHANGES, TODO_FILE, Receipt
+from openclaw.security.display import first_words
 
 LONGEST_REQUEST = 200
 MAX_FACTS = 24
@@ -58,11 +60,8 @@ def find_additions(said: str, answer: str, receipt: Receipt = NO_CHANGES) -> Not
 
 def shorten_request(said: str) -> str:
     """Return what the user said as one line of at most 200 characters."""
-    line = " ".join(own_words(said).split()) or " ".join(said[: 4 * LONGEST_REQUEST].split())
-    if len(line) <= LONGEST_REQUEST:
-        return line
-    cut = line[: LONGEST_REQUEST - 3]
-    return (cut[: cut.rindex(" ")] if " " in cut[100:] else cut).rstrip(" ,;:") + "..."
+    cut = partial(first_words, most=LONGEST_REQUEST, least=LONGEST_REQUEST // 2)
+    return cut(own_words(said)) or cut(said)
 
 
 def _open_questions(said: str, answer: str) -> tuple[str, ...]:
@@ -107,9 +106,8 @@ def _find_orders(said: str) -> list[str]:
 
 def _find_in_answer(said: str, answer: str) -> list[str]:
     """Return the lines of the answer with the most exact strings that the user has not said."""
-    known, scored = set(exact_strings(_cut_at_word(said, LONGEST_ANSWER))), []
-    answer = _cut_at_word(answer, LONGEST_ANSWER)
-    text = re.sub(r"```.*?(?:```|$)", "", answer, flags=re.DOTALL)
+    known, scored = set(exact_strings(said[:LONGEST_ANSWER])), []
+    text = re.sub(r"```.*?(?:```|$)", "", answer[:LONGEST_ANSWER], flags=re.DOTALL)
     for number, sentence in enumerate(sentences(text)):
         plain = shorten(_MARKUP.sub("", sentence).replace("**", ""))
         if not _HINT.search(plain) or plain.endswith("?"):
@@ -119,11 +117,3 @@ def _find_in_answer(said: str, answer: str) -> list[str]:
             scored.append((-len(new), number, plain))
     best = sorted(scored)[:MAX_FROM_ANSWER]
     return [plain for _, _, plain in sorted(best, key=lambda each: each[1])]
-
-
-def _cut_at_word(text: str, most: int) -> str:
-    """Return the beginning of a text in at most `most` characters, cut between words."""
-    if len(text) <= most:
-        return text
-    cut = text[: most + 1]
-    return cut[: max(cut.rfind(" "), cut.rfind("\n"), 0)]
