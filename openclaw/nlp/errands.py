@@ -23,7 +23,7 @@ SHELL = re.compile(
     re.I,
 )
 PYTHON = re.compile(
-    r"\b(?:with|in|use|using|by|run|write|mit|nimm)\b(?: (?:some|a|the|short|little))* python\b",
+    r"\b(?:with|use|using|by|run|write|mit|nimm)\b(?: (?:some|a|the|short|little))* python\b",
     re.I,
 )
 RUNNERS = {".py": "python3", ".sh": "bash", ".js": "node"}

@@ -52,6 +52,7 @@ def test_a_quoted_command_is_run_word_for_word(request_: str, command: str) -> N
         ("Find out online who won.", ("web_search",)),
         ("What is my locker number?", ()),
         ("The python escaped from the zoo.", ()),
+        ("remove an item from a list in python", ()),
         ("Seashells are pretty.", ()),
         ("Who runs the shop?", ()),
         ("Write a note about my Google account.", ()),
