@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from datetime import date, timedelta
 from itertools import permutations
 
@@ -62,14 +62,15 @@ def invented_values(text: str, said: Said) -> list[str]:
     told = [*_NUMBER.findall(known)]
     lines = [_digits(line) for line in known.splitlines()]
     values = {value for each in told for value in _values(each)}
+    small = {int(part) for each in told for part in re.findall(r"\d+", each) if len(part) < 3}
     computed = {*_computed([v for each in _NUMBER.findall(said.request) for v in _values(each)])}
     for each in new:
         right = (
             any(_digits(each) in line for line in lines)
             or values.intersection(_values(each))
             or computed.intersection(_values(each))
-            or _may_be_day(each, told, said.today)
-            or _may_be_time(each, told)
+            or _may_be_day(each, small, said.today)
+            or _may_be_time(each, small)
             or (not re.search(r"\d", said.request) and _may_be_words(each, said.request))
         )
         if not right:
@@ -122,35 +123,30 @@ def _computed(numbers: Sequence[float]) -> Iterator[float]:
             yield round(one / other, 4)
 
 
-def _may_be_day(text: str, told: Sequence[str], today: date) -> bool:
-    """Return True for a year near today, and for a date whose day was named or is near."""
+def _may_be_day(text: str, said: Set[int], today: date) -> bool:
+    """Return True for a year near today, and for a date whose day was `said` or is near."""
     if re.fullmatch(r"\d{4}", text):
         return abs(int(text) - today.year) <= 1
     found = _DATE.fullmatch(text)
     if not found:
         return False
     year, month, day, first, second, last = found.groups()
-    named = {int(part) for each in told for part in re.findall(r"\d+", each) if len(part) < 3}
-    if named.intersection(map(int, filter(None, (day, first, second)))):
+    if said & set(map(int, filter(None, (day, first, second)))):
         return True
+    if not year:
+        year, month, day = int(last or today.year) % 100 + 2000, second, first
     try:
-        if year:
-            meant = date(int(year), int(month), int(day))
-        else:
-            meant = date(int(last or today.year) % 100 + 2000, int(second), int(first))
+        meant = date(int(year), int(month), int(day))
     except ValueError:
         return False
     named_by_words = meant.day == 1 or (meant + timedelta(days=1)).day == 1  # the end of the month
     return named_by_words or abs(meant - today) <= timedelta(days=NEAR_DAYS)
 
 
-def _may_be_time(text: str, told: Sequence[str]) -> bool:
-    """Return True for a time whose hour was named, and for one that is told in words."""
+def _may_be_time(text: str, said: Set[int]) -> bool:
+    """Return True for a time whose hour was `said`."""
     found = _TIME.fullmatch(text)
-    if not found:
-        return False
-    hours = {int(part) % 12 for each in told for part in re.findall(r"\d+", each) if len(part) < 3}
-    return int(found[1]) % 12 in hours
+    return found is not None and int(found[1]) % 12 in {hour % 12 for hour in said}
 
 
 def _may_be_words(number: str, request: str) -> bool:
