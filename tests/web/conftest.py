@@ -36,10 +36,13 @@ class Page:
             self.browser.execute_script("location.hash = arguments[0]", path)
 
     def wait(self, ready: Callable[[], Any]) -> Any:
-        from selenium.common.exceptions import StaleElementReferenceException
+        from selenium.common.exceptions import (
+            ElementNotInteractableException,
+            StaleElementReferenceException,
+        )
         from selenium.webdriver.support.ui import WebDriverWait
 
-        ignored = (StaleElementReferenceException, IndexError)
+        ignored = (StaleElementReferenceException, ElementNotInteractableException, IndexError)
         waiting = WebDriverWait(self.browser, WAIT_SECONDS, 0.02, ignored)
         return waiting.until(lambda _: ready())
 

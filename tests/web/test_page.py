@@ -145,7 +145,7 @@ def test_a_to_do_is_moved_by_dragging_and_by_its_list(page: Page) -> None:
     )
     page.open("/s/new/todos/")
     page.wait(lambda: len(page.all(".todos li")) == 3)
-    page.act(lambda: drag(page, "[data-id='0a1b2c3d']", page.all(".block h2")[-1]))
+    page.act(lambda: drag(page, "[data-id='0a1b2c3d'] span", page.all(".block h2")[-1]))
     page.wait(lambda: "paint" in file.read_text().partition("## Work")[2])
     page.act(lambda: Select(page.find("[aria-label='List: rest']")).select_by_value("Work"))
     page.wait(lambda: "rest" in file.read_text().partition("## Work")[2])
