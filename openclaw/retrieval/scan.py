@@ -157,8 +157,8 @@ class Scan:
             yield from self._configured_files(entry)
         while self._links:
             yield from self._follow(*self._links.pop(0))
-        closed = tuple(f"{path}/" for path in self._closed - MAIN_FOLDERS)
-        self.seen -= {path for path in self.seen if f"{path}/".startswith(closed)}
+        if closed := tuple(f"{path}/" for path in self._closed - MAIN_FOLDERS):
+            self.seen -= {path for path in self.seen if f"{path}/".startswith(closed)}
 
     def _is_own(self, name: str) -> bool:
         """Return True when a folder of the home is no link to a folder elsewhere."""
