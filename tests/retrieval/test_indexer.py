@@ -441,7 +441,9 @@ Edit = Callable[[random.Random, Path, list[Path]], None]
 
 def _write(chance: random.Random, home: Path, files: list[Path]) -> None:
     folder = chance.choice(["memory", "workspace", "workspace/sub", "workspace/sub/deep"])
-    put(home, f"{folder}/{chance.randrange(30)}.md", _text(chance))
+    name = f"{folder}/{chance.randrange(30)}.md"
+    if not (home / name).is_dir():  # which another edit may have made of it
+        put(home, name, _text(chance))
 
 
 def _append(chance: random.Random, home: Path, files: list[Path]) -> None:
