@@ -80,6 +80,7 @@ _LAST = (
 _LAST_AFTER = r"(?:derni[eè]re?|passée?|pasad[oa]|scors[oa]|passad[oa])"
 _THIS = r"(?:this|(?:the )?current|diese[nrsm]?|ce|cette|est[ea]|quest[oa]|deze)"
 _NEXT = r"(?:next|coming|(?:nächste|kommende)[nrsm]?|prochaine?|pr[óo]xim[oa]|prossim[oa]|volgende)"
+_NEXT_AFTER = r"(?:prochaine?|que vi?e[nm]e?|pr[óo]xim[oa]|prossim[oa])"
 _LEAD = r"(?:on|at|by|until|before|for|the|am|bis|zum|den|für|le|la|el|à|a|pour|para|op|il|no|na)"
 _COUNT = r"(?:an?\s+|ein\s+)?\w+(?:\s+of)?"
 _FEW = r"(?i)few|several|couple|paar|einige\w*|quelques|unos|algun\w+"
@@ -437,7 +438,8 @@ _WORDS_BEFORE: tuple[tuple[Callable[[re.Match[str], _Time, date], Span | None], 
 _EDGE = (
     rf"(?:{_LEAD} ){{0,3}}(?P<edge>ende?|start|beginning|anfang|fine?(?! day)|final(?:es)?|einde)"
     r"(?: (?:of|de[rlst]?|du|di|van|la|the|this|diese[rs])){0,3} (?:de l.)?"
-    rf"(?P<next>{_NEXT} )?(?P<unit>{_UNIT})|eo(?P<short>[dwmy])|(?P<joined>monat|jahr)e?sende"
+    rf"(?P<next>{_NEXT} )?(?P<unit>{_UNIT})(?P<after> {_NEXT_AFTER})?"
+    r"|eo(?P<short>[dwmy])|(?P<joined>monat|jahr)e?sende"
 )
 _WEEKEND = (
     rf"(?:(?:{_LEAD}|{_THIS}) ){{0,3}}(?P<next>{_NEXT} )?(?:{_UNITS['weekend']})(?: prochain)?"
@@ -458,8 +460,8 @@ _DATE = (
 )
 _NAMED = (
     rf"(?<![\w-])(?:{_LEAD} ){{0,3}}(?P<day>{_AFTER}|(?:{_WEEKDAY},? (?:the )?)?(?:{_DATE})"
-    rf"|(?:(?:{_NEXT}|{_THIS}) )?(?:{_WEEKDAY}|{_UNITS['weekend']})(?: prochaine?)?"
-    rf"|{_NEXT} {_LONG_UNIT}|{_LONG_UNIT} prochaine?|{_EDGE}"
+    rf"|(?:(?:{_NEXT}|{_THIS}) )?(?:{_WEEKDAY}|{_UNITS['weekend']})(?: {_NEXT_AFTER})?"
+    rf"|{_NEXT} {_LONG_UNIT}|{_LONG_UNIT} {_NEXT_AFTER}|{_EDGE}"
     rf"|(?:in|dans|en|em|fra|tra) (?!the )(?:an? )?\w+ (?:{_UNITS['day']}|{_SHORT_UNIT})"
     r"|(?<=the )\d\d?(?:st|nd|rd|th))(?![\w-]|['\u2019]s)"
 )
@@ -470,7 +472,7 @@ _RELATIVE = (
     rf"|vor \w+ {_UNIT}"
     rf"|(?:{_THIS}|{_NEXT}|{_LAST}) (?:{_WEEKDAY}|{_UNIT}|(?:spr|even|morn)ing|summer|autumn|fall"
     r"|winter)"
-    rf"|(?:{_UNIT}|{_WEEKDAY}) (?:before last|after next|prochaine?|que viene)"
+    rf"|(?:{_UNIT}|{_WEEKDAY}) (?:before last|after next|{_NEXT_AFTER})"
     rf"|(?:in|dans|en|em|fra|tra) (?!the )(?:an? )?\w+ {_UNIT})(?![\w-]|['\u2019]s)"
 )
 _ON_WEEKDAY = rf"(?<![\w-])(?:on|until|by|since|from|am|bis|el) {_WEEKDAY}(?!\w)"
@@ -545,7 +547,10 @@ def _parse_edge(words: str, today: date, prefer: Prefer) -> date | None:
         short = {"d": "day", "w": "week", "m": "month", "y": "year"}.get(found["short"])
         at_end = (found["edge"] or "end").startswith(("en", "fi", "ei"))
         unit = short or _name_unit(found["unit"] or found["joined"])
-        return unit_of(today, unit, 1 if found["next"] else (not at_end) - past)[at_end]
+        is_next = found["next"] or found["after"]
+        return unit_of(today, unit, 1 if is_next else (not at_end) - past)[at_end]
+    if found := _compile(rf"(?:{_LEAD} )?(?P<unit>{_LONG_UNIT}) {_NEXT_AFTER}").fullmatch(words):
+        return _ask_library("relative", f"in 1 {_name_unit(found['unit'])}", today, prefer)[0]
     weekday, next_week = _compile(_NEXT_WEEK).subn("", words)
     if next_week and _compile(_WEEKDAY).fullmatch(weekday):
         return unit_of(today, "week", 1)[0] + timedelta(_read_name(weekday, _WEEKDAYS))
@@ -574,7 +579,9 @@ def _is_weekday(day: date, named: str | None) -> bool:
 def _parse_by_library(words: str, today: date, prefer: Prefer) -> date | None:
     if words in ("pasado mañana", "depois de amanhã", "dopodomani"):
         return today + timedelta(2)
-    bare = " ".join(_compile(rf"\b(?:{_NEXT}|{_THIS}|{_LEAD})\b").sub(" ", words).split())
+    bare = " ".join(
+        _compile(rf"\b(?:{_NEXT}|{_NEXT_AFTER}|{_THIS}|{_LEAD})\b").sub(" ", words).split()
+    )
     for text in (words, bare if bare.isalpha() else ""):
         for parser in ("relative", "absolute") if text else ():
             with suppress(LookupError):

@@ -53,6 +53,8 @@ WEDNESDAY = date(2026, 11, 18)
         ("dans 3 jours", "2026-11-21"), ("fin du mois", "2026-11-30"),
         ("ma\u00f1ana", "2026-11-19"), ("pasado ma\u00f1ana", "2026-11-20"),
         ("el pr\u00f3ximo viernes", "2026-11-20"), ("fin de semana", "2026-11-21"),
+        ("la semana que viene", "2026-11-25"), ("semaine prochaine", "2026-11-25"),
+        ("fin de la semana que viene", "2026-11-29"), ("el lunes que viene", "2026-11-23"),
         ("fin de mes", "2026-11-30"), ("domani", "2026-11-19"), ("amanh\u00e3", "2026-11-19"),
     ],
 )  # fmt: skip
