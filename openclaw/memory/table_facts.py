@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
@@ -14,6 +15,7 @@ from openclaw.frozen import frozen
 from openclaw.memory.tables import NUMBER, find_tables, read_column
 from openclaw.nlp.calendar_days import Span
 from openclaw.nlp.dates import Prefer, find_named_day, has_date, parse_day, read_days
+from openclaw.nlp.sentences import LONGEST_MESSAGE
 from openclaw.nlp.words import content_words
 
 ADDED_UP = "[added up: "
@@ -201,16 +203,14 @@ class NamedDays:
 def _name_days(request: str, today: date) -> NamedDays:
     """Read the days that a request names. Only beside a column of days, since a weekday loads
     dateparser, which takes 0.3 s."""
+    request = unicodedata.normalize("NFC", request[:LONGEST_MESSAGE])
     words = find_named_day(request) or ""
     marks = (_read_span(words, today, prefer) for prefer in _SIDES if words)
     known = tuple(dict.fromkeys(filter(None, marks)))
     past, near = read_days(request, today), read_days(request, today, told=True).spans
-    if len(past.spans) != 1:
+    if len(past.spans) != 1 or words not in past.words:
         return NamedDays(words, known)
-    pairs = enumerate(zip(request, past.rest, strict=False))
-    begin = next((at for at, (said, left) in pairs if said != left), 0)
-    words = words or request[begin : len(request) - len(past.rest[begin + 1 :])].strip()
-    return NamedDays(words, known, (*past.spans, *near))
+    return NamedDays(words or past.words.strip(), known, (*past.spans, *near))
 
 
 def _read_span(words: str, today: date, prefer: Prefer) -> Span | None:

@@ -154,10 +154,12 @@ def _name_unit(word: str) -> str:
 
 @frozen
 class Days:
-    """The days that a text names, in its order, and the text without their words."""
+    """The days that a text names, in its order, the text without their words, and the words of the
+    first ones."""
 
     spans: tuple[Span, ...]
     rest: str
+    words: str = ""
 
 
 @frozen
@@ -192,10 +194,12 @@ def read_days(text: str, today: date, *, told: bool = False) -> Days:
         time = _read_before(time, text[times[-1].end if times else 0 : time.start], today)
         joined = _join(text, times[-1], time) if times else None
         times[-1:] = [joined] if joined else [*times[-1:], time]
+    words = ""
     for time in reversed(times := [time for time in times if not time.needs]):
+        words = text[time.start : time.end]
         text = f"{text[: time.start]} {text[time.end :]}"
     spans = (_to_nearest(time, today) if told else time.span for time in times)
-    return Days(tuple(dict.fromkeys(spans)), text)
+    return Days(tuple(dict.fromkeys(spans)), text, words)
 
 
 def _to_nearest(time: _Time, today: date) -> Span:

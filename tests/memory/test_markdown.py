@@ -669,6 +669,25 @@ def test_rows_of_the_days_that_a_request_names_are_added_up() -> None:
     assert add_up(text, 1, 1, "this month?", TODAY) == add_up(text, 1, 1, "", TODAY)
 
 
+@pytest.mark.parametrize(
+    ("request_", "named"),
+    [
+        ("who goes tomorrow? I went last week.", ""),
+        ("was last week dearer than what is planned for next year?", ""),
+        ("what went to food last week" + ", and to fuel" * 99 + " last week?", "last week"),
+        ("cafe\u0301, e\u0301clair: last week?", "last week"),
+        ("last week? " * 9_000, "last week"),
+    ],
+)
+def test_rows_of_days_are_named_by_the_words_of_these_days(request_: str, named: str) -> None:
+    text = "day,what,cost\n2026-11-03,fuel,55\n2026-11-16,food,20\n2026-11-19,food,22\n"
+    began = time.process_time()
+    told = [each for each in compare_rows(text, 1, 1, request_, TODAY) if "16, food" in each]
+    assert time.process_time() - began < 10
+    rows = "2026-11-16, food, 20; 2026-11-19, food, 22"
+    assert told == ([f"rows with day {named}: {rows}"] if named else [])
+
+
 def test_a_tables_lines_are_counted_as_a_file_is_read() -> None:
     text = "a\u2028b\x0cc\n\n| cost |\n|---|\n| 1 |\n| 3 |\n"
     assert show_table_facts(text, 3, 6, "", TODAY) == "\n[added up: cost: 4 (mean 2.0)]"
