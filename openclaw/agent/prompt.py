@@ -54,7 +54,7 @@ HARD_RULE = re.compile(
     r"\b(always|never|every (answer|reply)|must|immer|nie|toujours|jamais|siempre|nunca)\b", re.I
 )
 MAX_OWN_ROWS, LONGEST_OWN = 6, 300
-USER_NAME = re.compile(r"^(?!#)\W*(?:[^\W\d_]+:\W*)?(?P<name>[^\W\d_][\w-]+)", re.M)
+USER_NAME = re.compile(r"\W*(?:[^\W\d_]+[ *_]*:\W*)?(?P<name>[^\W\d_][\w-]+)\b(?![ *_]*:)")
 
 SOURCES = {
     "identity": "workspace/IDENTITY.md",
@@ -167,7 +167,9 @@ def show_own_rows(sources: Mapping[str, str], passage: str) -> str:
     """Return the rows of a passage with a cell or a label that is the name with which USER.md
     begins ("Priya Raman, developer", "Name: Priya"), as a line that says whose they are, else "".
     """
-    found = USER_NAME.search(strip_comments(sources.get("user", "")))
+    lines = strip_comments(sources.get("user", "")).splitlines()
+    said = (line for line in lines if not line.startswith("#") and re.search(r"\w", line))
+    found = USER_NAME.match(next(said, ""))
     name = found["name"] if found else ""
     label = re.compile(rf"(?:^\W*|[|,;:]\s*){re.escape(name)}\s*(?:[|,;:]|$)")
     rows = [line.strip(" \t-*|") for line in passage.splitlines() if label.search(line)]
