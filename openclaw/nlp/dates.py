@@ -446,7 +446,7 @@ _EDGE = (
     r"|eo(?P<short>[dwmy])|(?P<joined>monat|jahr)e?sende"
 )
 _WEEKEND = (
-    rf"(?:(?:{_LEAD}|{_THIS}) ){{0,3}}(?P<next>{_NEXT} )?(?:{_UNITS['weekend']})(?: prochain)?"
+    rf"(?:(?:{_LEAD}|{_THIS}) ){{0,3}}(?P<next>{_NEXT} )?(?:{_UNITS['weekend']})(?: {_NEXT_AFTER})?"
 )
 _NEXT_WEEK = rf" ?\b(?:{_LEAD} )?(?:{_NEXT} (?:{_UNITS['week']})|semaine prochaine)(?: on| am)? ?"
 _DAY_ONLY = rf"(?:{_LEAD} ){{0,3}}(\d{{1,2}})(?:st|nd|rd|th|\.|er)"

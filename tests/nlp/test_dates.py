@@ -55,6 +55,7 @@ WEDNESDAY = date(2026, 11, 18)
         ("el pr\u00f3ximo viernes", "2026-11-20"), ("fin de semana", "2026-11-21"),
         ("la semana que viene", "2026-11-25"), ("semaine prochaine", "2026-11-25"),
         ("fin de la semana que viene", "2026-11-29"), ("el lunes que viene", "2026-11-23"),
+        ("el fin de semana que viene", "2026-11-21"), ("fin de semana próximo", "2026-11-21"),
         ("fin de mes", "2026-11-30"), ("domani", "2026-11-19"), ("amanh\u00e3", "2026-11-19"),
     ],
 )  # fmt: skip
