@@ -61,8 +61,8 @@ _QUOTED = re.compile(
 )
 _CODE = re.compile(r"(?<!`)`([^`\n]{2,120})`(?!`)")
 # 1,000 is one number; "Dana's" and "a,b" hold Dana and a.
-_JOINED_BEFORE = re.compile(r"(?:\w[./\\@-]?\w|\d[,']\d)$", re.ASCII)
-_JOINED_AFTER = re.compile(r"\w[./\\@-]?\w|\d[,']\d", re.ASCII)
+_JOINED_BEFORE = re.compile(r"(?:(?:\w|(?u:\w)[./\\@-])\w|\d[,']\d)$", re.ASCII)
+_JOINED_AFTER = re.compile(r"\w(?:\w|[./\\@-](?u:\w))|\d[,']\d", re.ASCII)
 MAX_QUOTED_WORDS = 6
 
 

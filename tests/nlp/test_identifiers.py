@@ -62,6 +62,8 @@ def test_exact_strings_leave_out_plain_names() -> None:
         ("OPS-421", "OPS-42", False),
         ("see notes/a.md", "a.md", False),
         ("see notes/a.md, a.md", "a.md", True),
+        ("see men\u00fc/a.md", "a.md", False),
+        ("see a.md/\u00e9t\u00e9", "a.md", False),
         ("Dana\nReyes", "Dana Reyes", True),
         ("Dana's cat", "Dana", True),
         ("dana", "Dana", False),
