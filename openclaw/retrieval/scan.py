@@ -136,7 +136,7 @@ class Scan:
         self._old = memo if memo and memo.named == self.memo.named else IgnoreCache()
         self._root, self._user = os.path.realpath(home.root), user_folder()
         self.seen: set[str] = set()
-        self._targets: set[str] = set()
+        self._targets: dict[str, str] = {}
         self._closed: set[str] = set()
         self._entered: set[tuple[int, int] | str] = set()
         self._links: list[tuple[str, str, IgnoreRules, str]] = []
@@ -157,8 +157,15 @@ class Scan:
             yield from self._configured_files(entry)
         while self._links:
             yield from self._follow(*self._links.pop(0))
-        if closed := tuple(f"{path}/" for path in self._closed - MAIN_FOLDERS):
-            self.seen -= {path for path in self.seen if f"{path}/".startswith(closed)}
+        if closed := [f"{path}/" for path in self._closed - MAIN_FOLDERS]:
+            links = [(f"{path}/", f"{target}/") for target, path in self._targets.items()]
+            closed += [
+                path + each[len(target) :]
+                for path, target in links
+                for each in closed
+                if each.startswith(target) or target.startswith(each)
+            ]
+            self.seen -= {path for path in self.seen if f"{path}/".startswith(tuple(closed))}
 
     def _is_own(self, name: str) -> bool:
         """Return True when a folder of the home is no link to a folder elsewhere."""
@@ -345,9 +352,10 @@ class Scan:
             return
         if os.path.isdir(real):
             if self._enters(path, chain):
+                self._targets[target] = path
                 yield from self._walk(real, path + "/", chain, bound)
         elif os.path.isfile(real) and self._is_indexed(path, chain):
-            self._targets.add(target)
+            self._targets[target] = path
             yield from self._look_at(path, real)
 
     def _path_of(self, real: str) -> str:

@@ -269,6 +269,24 @@ def test_what_a_link_with_the_name_of_credentials_leads_to_is_left_out(
 
 
 @links
+@pytest.mark.parametrize(
+    ("closing", "target", "link"),
+    [
+        ("workspace/.env", "vault/secret.txt", "vault/secret.txt"),
+        ("workspace/.env", "vault/secret.txt", "vault"),
+        ("vault/.env", "vault/secret.txt", "vault"),
+        ("workspace/.ssh", "vault", "vault/secret.txt"),
+    ],
+)
+def test_no_other_link_leads_to_it_either(home: Path, closing: str, target: str, link: str) -> None:
+    put(home, "vault/secret.txt")
+    (home / "workspace/plans").symlink_to(home / link)
+    assert found(home) != []
+    (home / closing).symlink_to(home / target)
+    assert found(home) == []
+
+
+@links
 def test_a_symlink_inside_the_home_gives_each_file_once(home: Path) -> None:
     put(home, "memory/a.md", "skills/x/SKILL.md")
     (home / "workspace/again.md").symlink_to(home / "memory/a.md")
