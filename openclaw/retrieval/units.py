@@ -402,7 +402,8 @@ _DEFINES = re.compile(
 def scan_text(lines: list[str], path: str) -> list[Unit]:
     """Plain text: records when its lines are stamped or its name says so, else prose."""
     if path.lower().endswith(_RECORDS) or _stamped(lines):
-        return _records(lines, lines[0] if path.lower().endswith(_TABLES) else "")
+        first = next(filter(str.strip, lines), "")
+        return _records(lines, bare(first) if path.lower().endswith(_TABLES) else "")
     return scan(lines, plain=True)
 
 
@@ -430,10 +431,10 @@ def _records(lines: list[str], header: str) -> list[Unit]:
             continue
         size += len(line)
         if start >= 0 and line[0] in " \t" and at == units[-1].end + 1 and size <= WINDOW_BYTES:
-            units[-1] = read(start, lines[start : at + 1], ())
+            units[-1] = read(start, lines[start : at + 1], (), units[-1].parent)
             continue
         start, size = at, len(line)
-        units.append(read(at, [line], (), header if at else ""))
+        units.append(read(at, [line], (), header if units else ""))
     return units
 
 

@@ -187,6 +187,13 @@ def test_a_row_of_a_csv_file_is_ranked_with_the_header() -> None:
     assert "order,customer,total" not in split(rows, "text", "orders.log")[3].parts
 
 
+@pytest.mark.parametrize("rows", ["\na,b\n", "a\tb\n", "a,b\n1,2\n1,2\n1,2\n1,2\n1,2\n3,4\n 5,6"])
+def test_the_header_of_a_table_is_its_first_text_once(rows: str) -> None:
+    chunks = split(f"{rows}1,2\n1,2\n1,2", "text", "rows.tsv")
+    header = chunks[0].parts[0]
+    assert [chunk.parts.count(header) for chunk in chunks] == [1] * len(chunks)
+
+
 def test_a_code_block_stays_whole_with_its_blank_lines() -> None:
     block = "```python\nx = 1\n\n# no heading\ny = 2\n```"
     chunks = split(f"# T\n\n{block}\n\nText.\n", "markdown")
