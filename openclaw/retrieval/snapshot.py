@@ -191,9 +191,7 @@ def allowed_rows(snapshot: Snapshot, query: Query) -> Mask | None:
     if place and not any(f"{path}/".startswith(place) for path in snapshot.paths):
         place = place[:-1]  # "memory/2026-05" is the beginning of names
     wanted = [
-        path not in skip
-        and (not only or path in only)
-        and (not place or f"{path}/".startswith(place))
+        path not in skip and (not only or path in only) and f"{path}/".startswith(place)
         for path in snapshot.paths
     ]
     mask = snapshot.rows_of_files(np.array(wanted, bool))
