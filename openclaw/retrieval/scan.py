@@ -196,7 +196,6 @@ class Scan:
             for entry in self._entries(folder, prefix, known, NOT_NOTES if whole else NOT_MEMORY):
                 path, name = prefix + entry.name, os.path.join(folder, entry.name)
                 if entry.is_symlink():
-                    self._close_target(entry, folder)
                     self._links.append((name, path, chain, bound))
                 elif entry.is_dir(follow_symlinks=False):
                     if self._enters(path, chain):
@@ -242,11 +241,11 @@ class Scan:
                     path = looks.get(look)
                     if path is None:
                         path = prefix + entry.name
-                        if entry.name[0] == "." or path in left_out:
+                        hidden = entry.name[0] == "." or path in left_out
+                        if hidden or stamp is None or stamp != known.get(path):
                             self._close_target(entry, folder)
-                            continue
-                        if stamp is None or stamp != known.get(path):
-                            found.append(entry)
+                            if not hidden:
+                                found.append(entry)
                             continue
                         looks[look] = path
                     same.append(path)

@@ -287,6 +287,13 @@ def test_no_other_link_leads_to_it_either(home: Path, closing: str, target: str,
 
 
 @links
+def test_a_link_among_the_conversations_closes_a_file_too(home: Path) -> None:
+    put(home, "workspace/live.txt", "sessions/one.json")
+    (home / "sessions/key.pem").symlink_to(home / "workspace/live.txt")
+    assert found(home, sessions=True) == ["sessions/one.json"]
+
+
+@links
 def test_a_symlink_inside_the_home_gives_each_file_once(home: Path) -> None:
     put(home, "memory/a.md", "skills/x/SKILL.md")
     (home / "workspace/again.md").symlink_to(home / "memory/a.md")
