@@ -14,7 +14,7 @@ from openclaw.home.open_home import OpenHome
 from openclaw.nlp.classifier import read_message
 from openclaw.nlp.intent import Cues
 from openclaw.receipt import TODO_FILE
-from openclaw.retrieval.scan import Scan, find_files, index_options
+from openclaw.retrieval.scan import find_files, index_options
 from openclaw.security.untrusted import fence
 from openclaw.storage.home import Home
 from openclaw.tools.paths import current_text
@@ -38,7 +38,7 @@ def needs_recall(
     if not worth_looking_up(text, seen):
         return False
     known = {TODO_FILE, *known}
-    files = Scan(open_home.home, index_options(open_home.settings)).files()
+    files = find_files(open_home.home, index_options(open_home.settings))
     return any(found.path not in known and found.stat.st_size for found in files)
 
 

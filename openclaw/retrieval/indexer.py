@@ -155,7 +155,6 @@ class Indexer:
         scan = Scan(self.home, self.options, *given)
         found = scan.files()
         stale = [file for file in found if force or known.get(file.path) != Stamp.of(file.stat)]
-        stale = [file for file in stale if file.path in scan.seen]  # a link closed the others
         # With nothing stale all that was seen is known.
         gone = known.keys() - scan.seen if stale or len(scan.seen) < len(known) else set()
         if gone or scan.memo != self._memo[1]:

@@ -2,11 +2,10 @@
 
 Left out: hidden files and folders, files that a .gitignore excludes, symlinks that lead out of the
 home, folders of packages and byte code, memory/inbox, memory/TESTS.md, and files whose names point
-to credentials, or to which a link of such a name leads from an indexed folder or the home's own.
-Where `index.paths` names the whole home, also its settings, its skills, and the folder where Logseq
-keeps its settings and older versions of pages. The home's own files (daily notes, MEMORY.md,
-TODO.md, sessions) are indexed even when a .gitignore excludes them: the source repository, used as
-a home, keeps them out of git.
+to credentials. Where `index.paths` names the whole home, also its settings, its skills, and the
+folder where Logseq keeps its settings and older versions of pages. The home's own files (daily
+notes, MEMORY.md, TODO.md, sessions) are indexed even when a .gitignore excludes them: the source
+repository, used as a home, keeps them out of git.
 """
 
 # A walk over thousands of files takes three times as long with Path objects.
@@ -26,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openclaw.frozen import frozen
-from openclaw.security.credentials import MAIN_FOLDERS, user_folder, why_name_denied
+from openclaw.security.credentials import user_folder, why_name_denied
 from openclaw.storage.home import Home
 from openclaw.storage.safe_open import (
     BY_DESCRIPTOR,
@@ -93,9 +92,7 @@ class FoundFile(NamedTuple):
 
 def find_files(home: Home, options: IndexOptions) -> Iterator[FoundFile]:
     """All files to index, each once, in the order of their folders."""
-    scan = Scan(home, options)
-    found = [*scan.files()]
-    return (file for file in found if file.path in scan.seen)
+    return Scan(home, options).files()
 
 
 def find_notes_outside(home: Home, options: IndexOptions) -> list[str]:
@@ -115,8 +112,7 @@ class Scan:
     memo      the .gitignore rules of the last scan; afterwards those for the next scan
     looks     the paths of known files that a scan with the same `known` has seen, by a hash of the
               folder, the name and the stamp
-    seen      afterwards the paths of all files, without those to which a link leads that has the
-              name of credentials: it may come after them
+    seen      afterwards the paths of all files
     problems  afterwards (path, reason) of folders and files that could not be read
     """
 
@@ -136,8 +132,7 @@ class Scan:
         self._old = memo if memo and memo.named == self.memo.named else IgnoreCache()
         self._root, self._user = os.path.realpath(home.root), user_folder()
         self.seen: set[str] = set()
-        self._targets: dict[str, str] = {}
-        self._closed: set[str] = set()
+        self._targets: set[str] = set()
         self._entered: set[tuple[int, int] | str] = set()
         self._links: list[tuple[str, str, IgnoreRules, str]] = []
 
@@ -145,9 +140,6 @@ class Scan:
         """All files to index, without most of those that look as they did when they were read.
         Symlinks come last, so that a file in the home keeps its own path."""
         top = self._rules_in(self._root, "", IgnoreRules())
-        with suppress(OSError), os.scandir(self._root) as entries:
-            for found in entries:
-                self._close_target(found, self._root)
         for name in BUILT_IN:
             if self._is_own(name):
                 yield from self._walk(os.path.join(self._root, name), f"{name}/", top, self._root)
@@ -157,15 +149,6 @@ class Scan:
             yield from self._configured_files(entry)
         while self._links:
             yield from self._follow(*self._links.pop(0))
-        if closed := [f"{path}/" for path in self._closed - MAIN_FOLDERS]:
-            links = [(f"{path}/", f"{target}/") for target, path in self._targets.items()]
-            closed += [
-                path + each[len(target) :]
-                for path, target in links
-                for each in closed
-                if each.startswith(target) or target.startswith(each)
-            ]
-            self.seen -= {path for path in self.seen if f"{path}/".startswith(tuple(closed))}
 
     def _is_own(self, name: str) -> bool:
         """Return True when a folder of the home is no link to a folder elsewhere."""
@@ -175,11 +158,6 @@ class Scan:
             self._problem(name, f"is not read: {error.strerror}")
             return False
         return True
-
-    def _close_target(self, entry: os.DirEntry[str], folder: str) -> None:
-        """Leave out what a link with the name of credentials leads to."""
-        if entry.is_symlink() and why_name_denied(entry.name, self._user):
-            self._closed.add(self._path_of(os.path.realpath(os.path.join(folder, entry.name))))
 
     def _walk(
         self, folder: str, prefix: str, chain: IgnoreRules, bound: str
@@ -241,11 +219,10 @@ class Scan:
                     path = looks.get(look)
                     if path is None:
                         path = prefix + entry.name
-                        hidden = entry.name[0] == "." or path in left_out
-                        if hidden or stamp is None or stamp != known.get(path):
-                            self._close_target(entry, folder)
-                            if not hidden:
-                                found.append(entry)
+                        if entry.name[0] == "." or path in left_out:
+                            continue
+                        if stamp is None or stamp != known.get(path):
+                            found.append(entry)
                             continue
                         looks[look] = path
                     same.append(path)
@@ -351,10 +328,9 @@ class Scan:
             return
         if os.path.isdir(real):
             if self._enters(path, chain):
-                self._targets[target] = path
                 yield from self._walk(real, path + "/", chain, bound)
         elif os.path.isfile(real) and self._is_indexed(path, chain):
-            self._targets[target] = path
+            self._targets.add(target)
             yield from self._look_at(path, real)
 
     def _path_of(self, real: str) -> str:

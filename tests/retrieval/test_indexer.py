@@ -288,21 +288,6 @@ def test_a_gitignore_written_later_takes_files_out_and_lets_them_back_in(
     assert counts(upkeep.refresh()) == (1, 0, 0, 1)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="symlinks need a privilege on Windows")
-def test_a_file_goes_while_a_link_with_the_name_of_credentials_leads_to_it(
-    home: Path, store: IndexStore
-) -> None:
-    put(home, "workspace/live.txt", "one\n")
-    put(home, "workspace/b.md", "two\n")
-    upkeep = plain_upkeep(home, store, clock=late)
-    upkeep.refresh()
-    (home / ".env").symlink_to("workspace/live.txt")
-    assert counts(upkeep.refresh()) == (0, 0, 1, 1)
-    assert counts(plain_upkeep(home, store, clock=late).refresh()) == (0, 0, 0, 1)
-    (home / ".env").unlink()
-    assert counts(upkeep.refresh()) == (1, 0, 0, 1)
-
-
 def test_an_ignored_file_goes_when_it_is_not_named_any_more(home: Path, store: IndexStore) -> None:
     put(home, ".gitignore", "a.md\n")
     put(home, "workspace/a.md", "one\n")

@@ -248,52 +248,6 @@ def test_a_symlink_to_a_folder_whose_name_begins_like_a_closed_one_is_followed(h
 
 
 @links
-@pytest.mark.parametrize(
-    ("link", "target", "left"),
-    [
-        (".env", "workspace/live.txt", ["workspace/keys/k.md"]),
-        ("workspace/app/.env", "workspace/live.txt", ["workspace/keys/k.md"]),
-        ("workspace/x.pem", "workspace/live.txt", ["workspace/keys/k.md"]),
-        ("memory/.ssh", "workspace/keys", ["workspace/live.txt"]),
-        ("memory/.ssh", "workspace", ["workspace/keys/k.md", "workspace/live.txt"]),
-        ("memory/.link", "workspace/live.txt", ["workspace/keys/k.md", "workspace/live.txt"]),
-    ],
-)
-def test_what_a_link_with_the_name_of_credentials_leads_to_is_left_out(
-    home: Path, link: str, target: str, left: list[str]
-) -> None:
-    put(home, "workspace/live.txt", "workspace/keys/k.md")
-    (home / link).parent.mkdir(exist_ok=True)
-    (home / link).symlink_to(home / target)
-    assert found(home) == left
-
-
-@links
-@pytest.mark.parametrize(
-    ("closing", "target", "link"),
-    [
-        ("workspace/.env", "vault/secret.txt", "vault/secret.txt"),
-        ("workspace/.env", "vault/secret.txt", "vault"),
-        ("vault/.env", "vault/secret.txt", "vault"),
-        ("workspace/.ssh", "vault", "vault/secret.txt"),
-    ],
-)
-def test_no_other_link_leads_to_it_either(home: Path, closing: str, target: str, link: str) -> None:
-    put(home, "vault/secret.txt")
-    (home / "workspace/plans").symlink_to(home / link)
-    assert found(home) != []
-    (home / closing).symlink_to(home / target)
-    assert found(home) == []
-
-
-@links
-def test_a_link_among_the_conversations_closes_a_file_too(home: Path) -> None:
-    put(home, "workspace/live.txt", "sessions/one.json")
-    (home / "sessions/key.pem").symlink_to(home / "workspace/live.txt")
-    assert found(home, sessions=True) == ["sessions/one.json"]
-
-
-@links
 def test_a_symlink_inside_the_home_gives_each_file_once(home: Path) -> None:
     put(home, "memory/a.md", "skills/x/SKILL.md")
     (home / "workspace/again.md").symlink_to(home / "memory/a.md")
@@ -323,7 +277,7 @@ def test_a_folder_that_may_not_be_read_is_a_problem(home: Path) -> None:
 
 def test_files_and_folders_that_vanish_during_the_walk_are_passed_over(home: Path) -> None:
     put(home, "workspace/a/1.md", "workspace/b/2.md", "workspace/c/3.md", "memory/first.md")
-    walk = Scan(Home(home), IndexOptions()).files()
+    walk = find_files(Home(home), IndexOptions())
     assert next(walk).path == "memory/first.md"
     shutil.rmtree(home / "workspace/b")
     assert sorted(file.path for file in walk) == ["workspace/a/1.md", "workspace/c/3.md"]
