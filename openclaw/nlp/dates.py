@@ -1,9 +1,9 @@
-"""Read days as people write them: a due date ("by friday", "in 3 Wochen"), the days that a question
-asks about ("last week", "im März", "la semaine dernière"), and a day that a sentence names.
+"""Read days as people write them: a due date ("by friday"), the days that a question asks about
+("last week", "im März", "la semaine dernière"), and a day that a sentence names.
 
-The library dateparser reads names of months and weekdays, "yesterday" and "three weeks" in seven
-languages. It loads at first use (0.3 s) and takes "a" or a version for a date, so it only gets what
-a pattern has found. Dates in figures and "last week" never need it.
+The library dateparser reads names of months and weekdays and "three weeks" in seven languages. It
+loads at first use (0.3 s) and takes "a" or a version for a date, so it only gets what a pattern has
+found. Dates in figures and "last week" never need it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ Prefer = Literal["future", "past"]
 
 LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt")
 MAX_CHARS = 60
-MONTH_DAYS = 28
 FEW = 5  # "a few days", "the last days"
 
 # Words, as patterns that are compiled at first use: most texts name no day.
@@ -154,8 +153,7 @@ def _name_unit(word: str) -> str:
 
 @frozen
 class Days:
-    """The days that a text names, in its order, the text without their words, and the words of the
-    first ones."""
+    """The days that a text names, in order, the text without their words, and the first words."""
 
     spans: tuple[Span, ...]
     rest: str
@@ -317,7 +315,7 @@ def _last_ones(found: re.Match[str], today: date) -> Span:
 
 def _cut(time: _Time, today: date, part: Callable[[Span], Span]) -> Span | None:
     """Return a part of a month or more, without a year the latest that has begun."""
-    if (time.span[1] - time.span[0]).days + 1 < MONTH_DAYS:
+    if (time.span[1] - time.span[0]).days + 1 < 28:  # no whole month
         return None
     span = part(time.span)
     return part(move(time.span, -1)) if time.yearly and span[0] > today else span
