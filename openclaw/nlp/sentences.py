@@ -32,6 +32,12 @@ _ABBREVIATION = re.compile(
     re.IGNORECASE,
 )
 _CAPITAL_WORD = re.compile(r"(?<=\d\.) +([A-Z\u00c0-\u00de]\w*)")
+_ORDINAL = re.compile(
+    r"\b(?:im|(?<!I )am|vom|zum|zur|beim|d(?:er|ie|as|e[nms])|(?:[mds]?ein|unser|ihr|jed)\w{0,2})"
+    r" \d{1,2}\.$",
+    re.I,
+)
+"""A number after a German article: a noun follows, which has a capital too ("im 3. Stock")."""
 _BULLET = re.compile(r"^[ \t]{0,12}(?:[-*+\u2022\u2013]|\(?\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _QUOTED_WORDS = re.compile(
     r'"[^"]{1,1500}"|\u201c[^\u201d]{1,1500}\u201d|\u201e[^\u201c\u201d]{1,1500}[\u201c\u201d]'
@@ -87,8 +93,9 @@ def sentences(text: str) -> Iterator[str]:
 def _is_inner_stop(line: str, start: int, end: int) -> bool:
     """Return True when the full stop before `end` belongs to an abbreviation or an ordinal."""
     short = _ABBREVIATION.search(line[max(end - 12, start) : end])
-    new = _CAPITAL_WORD.match(line, end)  # "before 9. Our cat", but "am 9. Mai"
-    return bool(short) and (not new or is_weekday_or_month(new[1]))
+    new = _CAPITAL_WORD.match(line, end)  # "before 9. Our cat", but "9. Mai"
+    nth = _ORDINAL.search(line[max(end - 16, start) : end])
+    return bool(short) and (not new or bool(nth) or is_weekday_or_month(new[1]))
 
 
 def without_quotes(text: str) -> str:

@@ -285,7 +285,9 @@ def test_a_fact_before_a_question_is_kept() -> None:
 def test_a_sentence_may_end_with_a_number() -> None:
     said = "Never book anything before 9. Our cat is called Max."
     assert texts(said) == ["Never book anything before 9.", "Our cat is called Max."]
-    assert texts("Mein Geburtstag ist am 9. Mai.") == ["Mein Geburtstag ist am 9. Mai."]
+    assert texts("I am 45. My wife is 43.") == ["My wife is 43."]
+    for whole in ("Mein Geburtstag ist am 9. Mai.", "Ich wohne im 3. Stock in der Hauptstraße 5."):
+        assert texts(whole) == [whole]
 
 
 def test_a_label_is_no_speaker() -> None:
