@@ -159,6 +159,8 @@ def test_a_day_relative_to_the_day_of_writing_is_marked() -> None:
         "pasted from the brochure: We prefer cash. Our shop is in Ghent.",
         "The leaflet states: We never share your data and always encrypt it.",
         "Be the angry guest. I am allergic to nuts and I want my money back.",
+        "Anna: ich bin Vegetarierin.\nTom: ich wohne in Ulm.",
+        "What is her name?\n[10:32] Ana: my phone is 0151 2345678\n**Bo:** I work in Graz.",
         "Kofi said \u201cwe have decided to move to Lisbon in spring\u201d.",
         "Elle a dit \u00ab je suis allergique aux noix depuis toujours \u00bb.",
         "My professor wants a text that starts with: I have always feared the sea.",
