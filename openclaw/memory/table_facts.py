@@ -208,9 +208,9 @@ def _name_days(request: str, today: date) -> NamedDays:
     marks = (_read_span(words, today, prefer) for prefer in _SIDES if words)
     known = tuple(dict.fromkeys(filter(None, marks)))
     past, near = read_days(request, today), read_days(request, today, told=True).spans
-    if len(past.spans) != 1 or words not in past.words:
-        return NamedDays(words, known)
-    return NamedDays(words or past.words.strip(), known, (*past.spans, *near))
+    if len(past.spans) == 1 and words in past.words and past.spans[0] not in known:
+        return NamedDays(past.words.strip(), (), (*past.spans, *near))  # "from 1 to 5 March"
+    return NamedDays(words, known)
 
 
 def _read_span(words: str, today: date, prefer: Prefer) -> Span | None:

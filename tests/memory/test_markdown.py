@@ -677,6 +677,8 @@ def test_rows_of_the_days_that_a_request_names_are_added_up() -> None:
         ("what went to food last week" + ", and to fuel" * 99 + " last week?", "last week"),
         ("cafe\u0301, e\u0301clair: last week?", "last week"),
         ("last week? " * 9_000, "last week"),
+        ("what did I spend from 15 to 20 November?", "15 to 20 November"),
+        ("what did I spend since 15 November?", "since 15 November"),
     ],
 )
 def test_rows_of_days_are_named_by_the_words_of_these_days(request_: str, named: str) -> None:
