@@ -106,8 +106,8 @@ def _find_orders(said: str) -> list[str]:
 
 def _find_in_answer(said: str, answer: str) -> list[str]:
     """Return the lines of the answer with the most exact strings that the user has not said."""
-    known, scored = set(exact_strings(said[:LONGEST_ANSWER])), []
-    text = re.sub(r"```.*?(?:```|$)", "", answer[:LONGEST_ANSWER], flags=re.DOTALL)
+    known, scored = set(exact_strings(_cut_at_word(said))), []
+    text = re.sub(r"```.*?(?:```|$)", "", _cut_at_word(answer), flags=re.DOTALL)
     for number, sentence in enumerate(sentences(text)):
         plain = shorten(_MARKUP.sub("", sentence).replace("**", ""))
         if not _HINT.search(plain) or plain.endswith("?"):
@@ -117,3 +117,9 @@ def _find_in_answer(said: str, answer: str) -> list[str]:
             scored.append((-len(new), number, plain))
     best = sorted(scored)[:MAX_FROM_ANSWER]
     return [plain for _, _, plain in sorted(best, key=lambda each: each[1])]
+
+
+def _cut_at_word(text: str) -> str:
+    """Return the beginning of a text, cut between words: half a number is another one."""
+    cut = text[:LONGEST_ANSWER]
+    return cut if cut == text else cut[: max(cut.rfind(" "), cut.rfind("\n"), 0)]

@@ -110,6 +110,13 @@ def test_only_a_part_of_a_megabyte_of_hostile_words_is_read() -> None:
 # -------- findings
 
 
+@pytest.mark.parametrize("at", range(3_970, 3_990))
+def test_a_long_answer_is_not_cut_within_an_exact_string(at: int) -> None:
+    answer = f"{'well ' * 1_000}"[: at - 1] + "\nThe order is OPS-421789 now."
+    found = find_additions("which one?", answer).findings
+    assert found in ((), ("The order is OPS-421789",), ("The order is OPS-421789 now.",))
+
+
 def test_lines_of_the_answer_with_new_exact_strings_are_found() -> None:
     answer = "I looked.\n\n- **Port**: 8215\n- Host: db.example.org\n\nDo you want port 99?"
 
