@@ -116,6 +116,12 @@ def test_a_question_only_asks(request_: str) -> None:
         "\u4f60\u53ef\u4ee5\u628a\u9762\u5305\u52a0\u5230\u6e05\u5355\u4e0a\u5417\uff1f",
         "\u041d\u0435 \u043c\u043e\u0433 \u0431\u044b \u0442\u044b "
         "\u0434\u043e\u0431\u0430\u0432\u0438\u0442\u044c \u043c\u043e\u043b\u043e\u043a\u043e?",
+        "Do you think you could tidy up trip.md?",
+        "What do you say we add candles?",
+        "How hard would it be to add a column?",
+        "\u00bfQu\u00e9 tal si apuntas el n\u00famero de Ana?",
+        "K\u00f6nntest du trip.md aufr\u00e4umen?",
+        "Wie w\u00e4re es, wenn du trip.md k\u00fcrzt?",
     ],
 )
 def test_a_request_in_the_form_of_a_question_may_want_something_done(request_: str) -> None:
