@@ -531,6 +531,12 @@ def test_no_to_do_is_ticked_that_has_no_word_of_what_was_said(
     assert (NO_SUCH_TODO in seen.lines) == (not acts)
 
 
+def test_nor_is_one_ticked_by_words_that_are_too_few_to_tell_their_language() -> None:
+    todos = ["Uhren bestellen", "Pokal gravieren lassen", "Den Zahnarzt anrufen"]
+    seen = read_cues("otto hat bezahlt", [], todos=todos)
+    assert NO_SUCH_TODO in seen.lines and not seen.changes
+
+
 def test_a_to_do_with_two_words_of_a_request_is_near_it() -> None:
     todos = ["Order the medium", "Send the draft of the introduction to Mr Okoye", "Draft a card"]
     seen = read_cues("push the draft for okoye to the 15th", [], todos=todos)
