@@ -53,8 +53,6 @@ MAX_RULES = 2
 HARD_RULE = re.compile(
     r"\b(always|never|every (answer|reply)|must|immer|nie|toujours|jamais|siempre|nunca)\b", re.I
 )
-MAX_OWN_ROWS, LONGEST_OWN = 6, 300
-USER_NAME = re.compile(r"\W*(?:[^\W\d_]+[ *_]*:\W*)?(?P<name>[^\W\d_][\w-]+)\b(?![ *_]*:)")
 
 SOURCES = {
     "identity": "workspace/IDENTITY.md",
@@ -161,20 +159,6 @@ def hard_rules(sources: Mapping[str, str]) -> tuple[str, ...]:
         if HARD_RULE.search(line) and len(line) < 300
     ]
     return tuple(found[:MAX_RULES])
-
-
-def show_own_rows(sources: Mapping[str, str], passage: str) -> str:
-    """Return the rows of a passage with a cell or a label that is the name with which USER.md
-    begins ("Priya Raman, developer", "Name: Priya"), as a line that says whose they are, else "".
-    """
-    lines = strip_comments(sources.get("user", "")).splitlines()
-    said = (line for line in lines if not line.startswith("#") and re.search(r"\w", line))
-    found = USER_NAME.match(next(said, ""))
-    name = found["name"] if found else ""
-    label = re.compile(rf"(?:^\W*|[|,;:]\s*){re.escape(name)}\s*(?:[|,;:]|$)")
-    rows = [line.strip(" \t-*|") for line in passage.splitlines() if label.search(line)]
-    own = "; ".join(rows[:MAX_OWN_ROWS])
-    return f"\n[of {name}, the user: {own}]" if name and 0 < len(own) < LONGEST_OWN else ""
 
 
 def make_tail(

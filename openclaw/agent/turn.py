@@ -16,7 +16,7 @@ from openclaw import events
 from openclaw.agent.loop import Loop, TurnLimits, timestamp
 from openclaw.agent.memory_lookup import find_passages, needs_recall, worth_looking_up
 from openclaw.agent.past_conversations import find_archived
-from openclaw.agent.prompt import REQUIRED, SOURCES, hard_rules, make_tail, show_own_rows
+from openclaw.agent.prompt import REQUIRED, SOURCES, hard_rules, make_tail
 from openclaw.agent.protocols.base import RunningTurn, StepProtocol
 from openclaw.agent.protocols.protocol_choice import choose_protocol
 from openclaw.agent.provenance import Provenance
@@ -171,7 +171,7 @@ def prepare_turn(
         cues = replace(cues, meant=())
     fenced = provenance.fence_passages(
         [
-            (each["path"], show_passage(each) + _facts_beside(builder, each, text))
+            (each["path"], show_passage(each) + _sums_beside(open_home, each, text))
             for each in passages
         ]
     )
@@ -496,13 +496,12 @@ def _make_receipt(open_home: OpenHome, turn_changes: TurnChanges) -> Receipt:
     return make_receipt(changed, parse_todos, turn_changes.searches, turn_changes.sent)
 
 
-def _facts_beside(builder: RequestBuilder, passage: Mapping[str, Any], request: str) -> str:
-    """What the tables and lists add up to of which a passage has a row, as it may lack the others,
-    and who of those that it names is the user."""
-    open_home, text = builder.open_home, None
+def _sums_beside(open_home: OpenHome, passage: Mapping[str, Any], request: str) -> str:
+    """What the tables and lists add up to of which a passage has a row: it may lack the others."""
+    text: str | None = None
     if any(map(str.isdigit, passage["text"])):
         with suppress(OSError):
             text = current_text(open_home.home, passage["path"])
     today = open_home.now().date()
     sums = show_table_facts(text or "", passage["start_line"], passage["end_line"], request, today)
-    return open_home.masker.mask(sums) + show_own_rows(builder.sources, passage["text"])
+    return open_home.masker.mask(sums)

@@ -17,15 +17,7 @@ from typing import Any, get_args
 
 import pytest
 
-from openclaw.agent.prompt import (
-    SHARES,
-    HeadPart,
-    hard_rules,
-    make_head,
-    make_tail,
-    render_head,
-    show_own_rows,
-)
+from openclaw.agent.prompt import SHARES, HeadPart, hard_rules, make_head, make_tail, render_head
 from openclaw.messages import Message
 from openclaw.models import token_count
 from openclaw.models.base import Request
@@ -188,28 +180,6 @@ def test_the_first_hard_rules_are_repeated_without_comments() -> None:
     text = "<!-- never mind -->\n" + "\n".join(f"- Never do {n}." for n in range(9))
     assert hard_rules({"soul": text}) == ("Never do 0.", "Never do 1.")
     assert hard_rules({"agents": text}) == ()
-
-
-@pytest.mark.parametrize(
-    ("user", "passage", "named"),
-    [
-        (
-            "# User\n\nAda Ray, developer.\n",
-            "| Mon | Bo |\n| Tue | Ada |",
-            "Ada, the user: Tue | Ada",
-        ),
-        ("- Name: Al-An\n", "- Bo: go\n- Al-An: book", "Al-An, the user: Al-An: book"),
-        ("<!-- who? -->\n**Name:** Sam", "day,who\n1,Bo\n2,Sam", "Sam, the user: 2,Sam"),
-        ("# User\n\n## Name\n\nSam", "| Name | day |\n| Sam | 2 |", "Sam, the user: Sam | 2"),
-        ("- **Name**: Sam", "| Name | day |\n| Sam | 2 |", "Sam, the user: Sam | 2"),
-        ("I keep bees.\nMax is my son.", "- Max: 5", ""),
-        ("Priya Raman, developer.", "Lunch with Priya and Jin", ""),
-        ("Nothing is known about the user yet.", "Nothing new.", ""),
-        ("", "a: b", ""),
-    ],
-)
-def test_a_passage_is_told_which_rows_are_the_users(user: str, passage: str, named: str) -> None:
-    assert show_own_rows({"user": user}, passage) == (f"\n[of {named}]" if named else "")
 
 
 # -------- the beginning stays
