@@ -36,7 +36,7 @@ _FIGURE = re.compile(r"(?<![\w.,:/-])\d+(?:\.\d+)?(?![\w:/-]|[.,]\d)")
 
 def show_table_facts(text: str, first: int, last: int, request: str, today: date) -> str:
     """Lines to stand below these lines of a text, from 1, inclusive: what the whole tables add up
-    to of which one is there, and which rows are before a day or under a number; "" for nothing."""
+    to of which one is there, and which rows are of or before a day or under a number, else ""."""
     sums = add_up(text, first, last, request, today)
     sides = compare_rows(text, first, last, request, today)
     added = f"\n{ADDED_UP}{', '.join(sums)}]" if sums else ""
@@ -146,7 +146,7 @@ def compare_rows(text: str, first: int, last: int, request: str, today: date) ->
         for at, head in enumerate(heads if _are_names(names) else ()):
             if not _are_names([head]):
                 continue
-            cells = [row[at] if at < len(row) else "" for row in rows]
+            cells = tuple(row[at] if at < len(row) else "" for row in rows)
             if days := _read_days(cells, today):
                 told += _compare_days(head, rows, cells, days, _name_days(request, today), today)
             elif (
@@ -222,7 +222,8 @@ def _read_span(words: str, today: date, prefer: Prefer) -> Span | None:
     return (day, day) if day else None
 
 
-def _read_days(cells: Sequence[str], today: date) -> list[date]:
+@lru_cache(8)  # they are added up and compared
+def _read_days(cells: tuple[str, ...], today: date) -> list[date]:
     """The days of a column, those without a year near today; none where a cell is no day."""
     if len(cells) > MAX_DAYS or not all(
         len(each) < LONGEST_DAY and has_date(each) for each in cells

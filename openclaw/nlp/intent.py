@@ -86,7 +86,7 @@ MAY_ORDER = 0.3
 """Of the requests that order something, nine in ten are at least so likely to."""
 HARDLY = 0.05
 """A question that is less likely than this to order something only asks: of 133 questions of
-authors not seen 99 do so, and none of their 414 orders. What is less likely to want a to-do removed
+authors not seen 97 do so, and none of their 414 orders. What is less likely to want a to-do removed
 gets no tool that removes one: of 660 messages that surely ask for to-dos and order nothing with so
 much as this probability, 6 want something done too."""
 LONGEST_NOTE = 200
