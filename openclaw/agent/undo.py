@@ -55,6 +55,11 @@ class UndoResult:
     conflicts: tuple[FileConflict, ...] = ()
     notice: str = ""
 
+    @property
+    def refused(self) -> bool:
+        """Nothing was done because of conflicts."""
+        return bool(self.conflicts) and self.turn is None
+
     def as_json(self) -> dict[str, Any]:
         turns = {
             "turn": self.turn and self.turn.id,

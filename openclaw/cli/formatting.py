@@ -24,14 +24,8 @@ Column = str | Callable[[Shape], object]
 DIFF_COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"}
 LEAST_WIDTH = 40
 PIPED_WIDTH = 100
-MINUTES = len("2026-11-21T15:30")
 _HEAD_COLOUR = "\x1b[1m"
 _DIFF_HEADS = ("+++ ", "--- ", "new file", "d", "Binary files")  # d: "diff", "deleted file"
-
-
-def minute(at: str) -> str:
-    """An ISO time without its seconds."""
-    return at[:MINUTES].replace("T", " ")
 
 
 def has_colours(out: TextIO) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from openclaw.cli.formatting import minute
 from openclaw.errors import OpenclawError
 from openclaw.history.blame import Line
 from openclaw.history.differences import SESSIONS_PREFIX, Difference, turn_differences
@@ -12,7 +11,7 @@ from openclaw.history.turns import Turn
 from openclaw.home.open_home import OpenHome
 from openclaw.inspection.exchange import find_exchange, writer_of
 from openclaw.inspection.why import parse_session
-from openclaw.security.display import count_of, first_line, harmless, one_line
+from openclaw.security.display import count_of, first_line, harmless, minute, one_line
 
 KINDS = {"outside": "edited outside"}
 OF = {"redo": "Puts back", "sync": "Came in"}

@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from openclaw.events import Done, Error, ToolEnd, ToolStart
 from openclaw.receipt import Receipt
-from openclaw.security.display import first_line, main_argument, one_line
+from openclaw.security.display import (
+    count_of,
+    first_line,
+    harmless,
+    main_argument,
+    minute,
+    one_line,
+    some_lines,
+)
+
+if TYPE_CHECKING:
+    from openclaw.agent.undo import UndoResult
+
 
 # Text that others wrote stands between these lines (openclaw.security.untrusted).
 _FENCE = re.compile(r"^<</?data [0-9a-f]{8}(?: from .*)?>>$\n?", re.MULTILINE)
@@ -91,3 +105,48 @@ def missing_part(printed: str, answer: str) -> tuple[str, bool]:
     if answer.startswith(printed):
         return answer[len(printed) :], False
     return answer, bool(answer)
+
+
+# -------- an undo or a redo
+
+MAX_FILES = 20
+"""Files that are named; an import may have made thousands."""
+
+
+def undo_lines(taken: UndoResult, verb: str, front: str = "openclaw ") -> Iterator[str]:
+    """Describe the result of an undo or redo; for conflicts see `conflict_lines`. `front` stands
+    before the name of a command."""
+    talks = {turn.session for turn in taken.of}
+    for turn in taken.of:
+        place = f"  ({turn.session or 'a command'})" if len(talks) > 1 and verb == "undo" else ""
+        subject = turn.subject.removeprefix("Undo: ")  # a redo is of undos
+        yield f"{turn.id}  {minute(turn.at)}  {one_line(subject, 60)}{place}"
+    files = [f"  {one_line(f.path)} {f.action} (+{f.added} -{f.removed})" for f in taken.files]
+    yield from some_lines(files, MAX_FILES, "more files")
+    if taken.messages:
+        many = len(talks - {""})
+        of = f"{many} conversations" if many > 1 else "the conversation"
+        yield f"  {count_of(taken.messages, 'message')} of {of}"
+    yield from (f"  {one_line(path)}: later changes of others are kept" for path in taken.merged)
+    for path in taken.missing:
+        yield f"  {one_line(path)}: left as it is, its earlier content was not kept"
+    if taken.turn is None:
+        yield "nothing was changed"
+    elif verb == "undo":
+        yield f"taken back; {front}redo puts it back"
+    else:
+        yield f"put back; {front}undo takes it back"
+    if taken.notice:
+        yield one_line(taken.notice)
+
+
+def conflict_lines(taken: UndoResult, verb: str, front: str = "openclaw ") -> Iterator[str]:
+    """Return the lines that others changed since, and what became of the rest."""
+    for conflict in taken.conflicts:
+        yield f"{one_line(conflict.path)}: the same lines were changed since"
+        yield from (f"  {line}" for line in harmless(conflict.text).splitlines())
+    done, does = ("taken back", "takes back") if verb == "undo" else ("put back", "puts back")
+    if taken.turn is None:
+        yield f"nothing was {done}; {front}{verb} --keep {does} the rest and leaves these lines"
+    else:
+        yield "these lines stay as they are"

@@ -91,6 +91,11 @@ def rows(text: str, width: int) -> Iterator[str]:
         yield row
 
 
+def minute(at: str) -> str:
+    """An ISO time without its seconds."""
+    return at[: len("2026-11-21T15:30")].replace("T", " ")
+
+
 def count_of(number: int, what: str) -> str:
     """A number with its noun: "1 turn", "2 turns"."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -332,7 +332,7 @@ def test_commands_skills_and_modes(home: Path, fake_ollama: FakeOllama) -> None:
         assert (home / "workspace/list.md").exists()
         assert await editor.say(talk, "/undo") == "end_turn"
         assert not (home / "workspace/list.md").exists()
-        assert "Taken back: Begin a list." in editor.text()
+        assert "taken back; /redo puts it back" in editor.text()
         await editor.agent.set_session_mode(session_id=talk, mode_id="read-only")
         await editor.say(talk, "Begin a list.")
         assert not (home / "workspace/list.md").exists()

@@ -20,7 +20,6 @@ from openclaw.cli.chat.chat_commands import keep_model, replace_shell_commands, 
 from openclaw.cli.chat.chat_history import LastPrompt
 from openclaw.cli.chat.completion import COMMANDS, MODES
 from openclaw.cli.chat.prompt_line import PipedLines, TypedLines
-from openclaw.cli.commands.undo import refused
 from openclaw.cli.commands.why import why_in_chat
 from openclaw.cli.current_home import record_as_turn
 from openclaw.cli.questions import pick
@@ -373,7 +372,7 @@ class Chat:
         """Say what became of an undo or redo, and go on with what is left."""
         before = self.session
         self._say_all(chat_history.result_lines(taken, before, verb))
-        self._switch_to(before if refused(taken) else self.agent.sessions.reread(before))
+        self._switch_to(before if taken.refused else self.agent.sessions.reread(before))
         if self.session is not before:
             self._say("nothing is left of this conversation; the next prompt begins it again")
         self._keep_model()

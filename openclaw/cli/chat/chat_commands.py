@@ -28,7 +28,7 @@ from openclaw.cli.commands.context import cache_lines, canvas, change_lines, rep
 from openclaw.cli.commands.memory.test import add_case
 from openclaw.cli.commands.usage import session_lines, usage_lines
 from openclaw.cli.error_report import explain
-from openclaw.cli.formatting import for_stdout, minute
+from openclaw.cli.formatting import for_stdout
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.home.attachments import attach
 from openclaw.inspection.context import context_report, head_changes
@@ -36,7 +36,7 @@ from openclaw.inspection.turn_lines import strip_fences
 from openclaw.inspection.usage import all_turns, calls_of, turns_of
 from openclaw.messages import Material
 from openclaw.nlp.statements import is_complaint
-from openclaw.security.display import harmless, main_argument, one_line, some_lines
+from openclaw.security.display import harmless, main_argument, minute, one_line, some_lines
 from openclaw.security.untrusted import strip_hidden
 from openclaw.sessions.export import export_markdown
 from openclaw.sessions.session import Session, SessionSummary

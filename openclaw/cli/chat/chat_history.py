@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from openclaw.agent.agent import Agent
 from openclaw.cli.commands.log import log_lines
-from openclaw.cli.commands.undo import conflict_lines, refused, scope_of, undo_lines
+from openclaw.cli.commands.undo import scope_of
 from openclaw.cli.formatting import for_stdout
 from openclaw.cli.history_lines import blame_lines, diff_lines, show_lines
 from openclaw.errors import OpenclawError, UsageError
@@ -17,6 +17,7 @@ from openclaw.frozen import frozen
 from openclaw.history.differences import turn_differences
 from openclaw.history.turns import Turn
 from openclaw.inspection.exchange import find_blame
+from openclaw.inspection.turn_lines import conflict_lines, undo_lines
 from openclaw.messages import Material, skill_prompt
 from openclaw.security.display import one_line
 from openclaw.sessions.session import Session
@@ -69,7 +70,7 @@ def take_back(agent: Agent, session: Session, say: Callable[[str], None]) -> Ses
         taken = agent.undo(1, "all", session.id)
         for line in result_lines(taken, session, "undo"):
             say(line)
-        if refused(taken):
+        if taken.refused:
             raise OpenclawError("so the last turn stays as it is", "ask in other words")
         if agent.saving:
             return agent.sessions.reread(session)
@@ -149,7 +150,7 @@ def result_lines(taken: UndoResult, session: Session, verb: str) -> Iterator[str
     """What was taken back or put back, or why nothing was."""
     own = f"sessions/{session.id}.json"  # nobody but a /model of this conversation changed it
     taken = replace(taken, merged=tuple(path for path in taken.merged if path != own))
-    if not refused(taken):
+    if not taken.refused:
         yield from undo_lines(taken, verb, "/")
     if taken.conflicts:
         yield from conflict_lines(taken, verb, "/")

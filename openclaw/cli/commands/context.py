@@ -19,7 +19,6 @@ from openclaw.cli.formatting import (
     LEAST_WIDTH,
     PIPED_WIDTH,
     has_colours,
-    minute,
     print_json,
     print_lines,
     print_result,
@@ -43,7 +42,7 @@ from openclaw.inspection.context import (
 )
 from openclaw.inspection.usage import ModelCall, cache_json, calls_of
 from openclaw.messages import TurnRecord, skill_prompt
-from openclaw.security.display import count_of, first_line, harmless, one_line, some_of
+from openclaw.security.display import count_of, first_line, harmless, minute, one_line, some_of
 from openclaw.sessions.store import open_store
 
 

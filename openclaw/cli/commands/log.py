@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from openclaw.cli.current_home import current_home
-from openclaw.cli.formatting import Column, Shape, minute, print_json, print_listing, table, warn
+from openclaw.cli.formatting import Column, Shape, print_json, print_listing, table, warn
 from openclaw.cli.history_lines import kind_of, place_of, state_words
 from openclaw.cli.open_agent import open_agent
 from openclaw.cli.options import AsJson, OfSession
@@ -20,7 +20,7 @@ from openclaw.history.differences import SESSIONS_PREFIX, turn_differences, turn
 from openclaw.history.history import History
 from openclaw.history.turns import Turn
 from openclaw.security.audit import read_actions
-from openclaw.security.display import one_line
+from openclaw.security.display import minute, one_line
 from openclaw.sessions.session import is_generated_id
 from openclaw.sessions.session_files import SHORT_ID
 

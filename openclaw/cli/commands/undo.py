@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openclaw.cli.formatting import minute, print_json, warn
+from openclaw.cli.formatting import print_json, warn
 from openclaw.cli.open_agent import open_agent
 from openclaw.cli.options import AsJson, OfSession, Unasked
 from openclaw.cli.questions import require_yes
 from openclaw.errors import UsageError
 from openclaw.history.turns import Scope
-from openclaw.security.display import count_of, harmless, one_line, some_lines
+from openclaw.inspection.turn_lines import conflict_lines, undo_lines
+from openclaw.security.display import count_of
 
 if TYPE_CHECKING:
     from openclaw.agent.undo import UndoResult
@@ -27,8 +27,6 @@ Keep = Annotated[
     bool, typer.Option("--keep", help="Leave lines as they are that were changed since.")
 ]
 CONFLICT = 1
-MAX_FILES = 20
-"""Files that are named; an import may have made thousands."""
 
 
 def undo(
@@ -88,58 +86,14 @@ def scope_of(*, files: bool, talk: bool) -> Scope:
     return "files" if files else "talk" if talk else "all"
 
 
-def undo_lines(taken: UndoResult, verb: str, front: str = "openclaw ") -> Iterator[str]:
-    """Describe the result of an undo or redo; for conflicts see `conflict_lines`. `front` stands
-    before the name of a command."""
-    talks = {turn.session for turn in taken.of}
-    for turn in taken.of:
-        place = f"  ({turn.session or 'a command'})" if len(talks) > 1 and verb == "undo" else ""
-        subject = turn.subject.removeprefix("Undo: ")  # a redo is of undos
-        yield f"{turn.id}  {minute(turn.at)}  {one_line(subject, 60)}{place}"
-    files = [f"  {one_line(f.path)} {f.action} (+{f.added} -{f.removed})" for f in taken.files]
-    yield from some_lines(files, MAX_FILES, "more files")
-    if taken.messages:
-        many = len(talks - {""})
-        of = f"{many} conversations" if many > 1 else "the conversation"
-        yield f"  {count_of(taken.messages, 'message')} of {of}"
-    yield from (f"  {one_line(path)}: later changes of others are kept" for path in taken.merged)
-    for path in taken.missing:
-        yield f"  {one_line(path)}: left as it is, its earlier content was not kept"
-    if taken.turn is None:
-        yield "nothing was changed"
-    elif verb == "undo":
-        yield f"taken back; {front}redo puts it back"
-    else:
-        yield f"put back; {front}undo takes it back"
-    if taken.notice:
-        yield one_line(taken.notice)
-
-
-def conflict_lines(taken: UndoResult, verb: str, front: str = "openclaw ") -> Iterator[str]:
-    """Return the lines that others changed since, and what became of the rest."""
-    for conflict in taken.conflicts:
-        yield f"{one_line(conflict.path)}: the same lines were changed since"
-        yield from (f"  {line}" for line in harmless(conflict.text).splitlines())
-    done, does = ("taken back", "takes back") if verb == "undo" else ("put back", "puts back")
-    if taken.turn is None:
-        yield f"nothing was {done}; {front}{verb} --keep {does} the rest and leaves these lines"
-    else:
-        yield "these lines stay as they are"
-
-
-def refused(taken: UndoResult) -> bool:
-    """Tell whether nothing was done because of conflicts."""
-    return bool(taken.conflicts) and taken.turn is None
-
-
 def _print_taken(taken: UndoResult, verb: str, *, as_json: bool) -> int:
     """Print the result of an undo or redo; returns the exit code."""
     if as_json:
         print_json(taken.as_json())
-    elif not refused(taken):
+    elif not taken.refused:
         sys.stdout.writelines(f"{line}\n" for line in undo_lines(taken, verb))
     if taken.conflicts and not as_json:
         first, *rest = conflict_lines(taken, verb)
         warn([first])
         sys.stderr.writelines(f"{line}\n" for line in rest)
-    return CONFLICT if refused(taken) else 0
+    return CONFLICT if taken.refused else 0

@@ -8,7 +8,7 @@ import typer
 
 from openclaw.cli.current_home import current_home
 from openclaw.cli.day_option import parse_iso_day
-from openclaw.cli.formatting import minute, print_result, table, warn
+from openclaw.cli.formatting import print_result, table, warn
 from openclaw.cli.options import AsJson, OfSession, Since
 from openclaw.inspection.usage import (
     Sums,
@@ -19,7 +19,7 @@ from openclaw.inspection.usage import (
     turns_of,
     usage_json,
 )
-from openclaw.security.display import count_of, one_line
+from openclaw.security.display import count_of, minute, one_line
 from openclaw.sessions.store import open_store
 
 SHOWN_DAYS, SHOWN_TURNS = 14, 30

@@ -11,12 +11,12 @@ from typing import Annotated, Any
 
 import typer
 
-from openclaw.cli.formatting import minute, paint, print_result, table
+from openclaw.cli.formatting import paint, print_result, table
 from openclaw.cli.open_agent import open_agent
 from openclaw.cli.options import AsJson, OfSession
 from openclaw.home.open_home import OpenHome
 from openclaw.inspection.why import NO_RECORD, ModelStep, Why, find_why
-from openclaw.security.display import harmless, one_line, value_text
+from openclaw.security.display import harmless, minute, one_line, value_text
 from openclaw.sessions.session import Session
 
 FULL = "--full"

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from openclaw.agent.agent import Agent
-from openclaw.agent.undo import UndoResult
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.events import Compaction
-from openclaw.inspection.turn_lines import compaction_line
+from openclaw.inspection.turn_lines import compaction_line, undo_lines
 from openclaw.memory.todos import todo_file
 from openclaw.security.display import one_line
 from openclaw.server.service import Service
@@ -67,23 +66,14 @@ def _take(agent: Agent, session: Session, name: str) -> tuple[str, Session]:
     agent.recover()
     undo = name == "undo"
     taken = agent.undo(1, "all", session.id) if undo else agent.redo(1, session.id)
-    if taken.conflicts and taken.turn is None:
+    if taken.refused:
         places = ", ".join(one_line(each.path) for each in taken.conflicts)
         raise OpenclawError(
             f"the same lines were changed since: {places}", f"openclaw {name} --keep leaves these"
         )
-    return "\n".join(_taken_lines(taken, name)), agent.sessions.reread(session)
-
-
-def _taken_lines(taken: UndoResult, name: str) -> list[str]:
-    did = "Taken back" if name == "undo" else "Put back"
-    lines = [f"{did}: {one_line(turn.subject.removeprefix('Undo: '), 60)}" for turn in taken.of]
-    lines += [
-        f"- {each.path} {each.action} (+{each.added} -{each.removed})" for each in taken.files
-    ]
-    lines += [f"- {one_line(path)}: later changes of others are kept" for path in taken.merged]
-    lines += [f"- {one_line(path)}: left as it is" for path in taken.missing]
-    return lines
+    # An editor shows Markdown: what is no list would become one paragraph.
+    lines = (f"- {line.strip()}" for line in undo_lines(taken, name, "/"))
+    return "\n".join(lines), agent.sessions.reread(session)
 
 
 def _todo(service: Service, words: str) -> str:

@@ -70,7 +70,7 @@ def _take(call: ApiCall, count: int, session: str, take: Callable[[Agent, str], 
         call.server.check_idle(ref)
         agent.recover()
         taken = take(agent, ref)
-    if taken.conflicts and taken.turn is None:
+    if taken.refused:
         hint = "keep: true takes back the rest"
         raise HttpError(409, "the same lines were changed since", hint, **taken.as_json())
     return taken.as_json()

@@ -11,11 +11,11 @@ from typing import Annotated
 import typer
 
 from openclaw.cli.current_home import current_home, record_as_turn
-from openclaw.cli.formatting import for_stream, minute, print_listing, print_undo_hint, warn
+from openclaw.cli.formatting import for_stream, print_listing, print_undo_hint, warn
 from openclaw.cli.options import AsJson, Replace, Unasked, make_group
 from openclaw.cli.questions import require_yes
 from openclaw.errors import UsageError
-from openclaw.security.display import harmless, one_line
+from openclaw.security.display import harmless, minute, one_line
 from openclaw.sessions.export import export_markdown
 from openclaw.sessions.store import SessionStore, open_store
 from openclaw.storage.safe_open import read_text
