@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import tee
@@ -25,7 +25,7 @@ from openclaw.history.history import History
 from openclaw.history.turns import Turn
 from openclaw.home.open_home import OpenHome
 from openclaw.messages import TurnRecord
-from openclaw.models.base import Model, ModelCard
+from openclaw.models.base import ModelCard
 from openclaw.security.masking import Masker
 from openclaw.sessions.session import Session
 from openclaw.storage.home import Home
@@ -65,7 +65,6 @@ class ReplayHome:
     home: Home
     open_home: OpenHome
     named: bool = False
-    given: bool = False
     live: bool = False
 
     def prepare(self, session: Session, turn: RecordedTurn) -> None:
@@ -88,7 +87,7 @@ class ReplayHome:
         """Return the card of the model for a turn that was `recorded` with this name. ModelMissing
         when the model is missing."""
         open_home = self.open_home
-        if recorded and not (self.named or self.given) and open_home.model_name != recorded:
+        if recorded and not self.named and open_home.model_name != recorded:
             open_home.use_model(recorded)
         try:
             return open_home.model.card
@@ -135,10 +134,10 @@ class ReplayHome:
 
 @contextmanager
 def open_replay_home(
-    home: Home, settings: Settings, model: str, *, live: bool, given: Model | None = None
+    home: Home, settings: Settings, model: str, *, live: bool
 ) -> Iterator[ReplayHome]:
     """Make the replay home of `home`. With `live` the copy has all files that tools may use. The
-    model is `given`, which stays open, else that of the name, else the recorded one of a turn."""
+    model is that of the name, else the recorded one of a turn."""
     with temporary_home() as copied:
         copy_folders(home, copied, (*COPIED, "sessions") if live else ("skills", ".agents"))
         for name in PLAYED:
@@ -150,15 +149,8 @@ def open_replay_home(
         quiet = replace(settings, grants=grants, fallbacks=(), hooks=None)
         open_home = OpenHome.open(copied, quiet, model=model or settings.model)
         open_home.masker = Masker.in_memory(home.private / "secrets.json")
-        if given is not None:
-            open_home.model = given
-        try:
-            yield ReplayHome(home, open_home, bool(model), given is not None, live)
-        finally:
-            if given is not None:
-                open_home.recall.close()  # not the home, whose model is needed again
-            else:
-                open_home.close()
+        with closing(open_home):
+            yield ReplayHome(home, open_home, bool(model), live)
 
 
 def with_memory_of(now: Parts, then: Parts) -> Parts:

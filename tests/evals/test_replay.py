@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +18,7 @@ from openclaw.errors import ModelFailed, OpenclawError
 from openclaw.evals.recorded import recorded_turns
 from openclaw.evals.replay import Replay
 from openclaw.evals.replay_compare import ReplayedTurn
-from openclaw.evals.replay_home import open_replay_home
+from openclaw.evals.replay_home import ReplayHome, open_replay_home
 from openclaw.events import Token
 from openclaw.messages import Material
 from openclaw.sessions.session import Session
@@ -163,8 +165,16 @@ class World:
         turns = recorded_turns(store, session)
         live = options.get("live", False)
         model = options.pop("model", self.model)
-        with open_replay_home(self.home, self.settings, "", live=live, given=model) as stage:
+        with self.stage(live=live) as stage:
+            stage.open_home.model = model
             return list(Replay(stage, session, **options).run(turns))
+
+    @contextmanager
+    def stage(self, *, live: bool = True) -> Iterator[ReplayHome]:
+        """The home of a replay, with the model of the recording."""
+        with open_replay_home(self.home, self.settings, "", live=live) as stage:
+            stage.open_home.model, stage.open_home.model_name = self.model, CARD.name
+            yield stage
 
     def snapshot(self) -> dict[str, bytes]:
         files = (path for path in self.home.root.rglob("*") if path.is_file())

@@ -16,7 +16,7 @@ import pytest
 from openclaw.cli.commands.sessions.replay import _ended
 from openclaw.config import Settings
 from openclaw.evals.replay import cues_from, limits_of
-from openclaw.evals.replay_home import open_replay_home, remove_old_copies
+from openclaw.evals.replay_home import remove_old_copies
 from openclaw.messages import TurnRecord
 from openclaw.security.masking import Masker
 from openclaw.security.policy import PermissionQuestion
@@ -45,7 +45,7 @@ def move_out(path: Path, target: Path) -> None:
 
 def copied(world: World) -> dict[str, bytes | None]:
     """What a live stage holds of the memory; None for what leads out of it."""
-    with open_replay_home(world.home, world.settings, "", live=True, given=world.model) as stage:
+    with world.stage() as stage:
         root = stage.open_home.home.root
         return {
             path.relative_to(root).as_posix(): path.read_bytes()
@@ -146,7 +146,7 @@ def test_live_tools_do_nothing_outside_even_where_mode_and_user_would_allow_it(
 def test_secrets_are_in_memory_and_not_in_the_copy(world: World) -> None:
     world.record([turn(f"My token is {TOKEN}, keep it.", "Fine.")])
     other = TOKEN.replace("x7Kq", "y8Lr")
-    with open_replay_home(world.home, world.settings, "", live=True, given=world.model) as stage:
+    with world.stage() as stage:
         masker, root = stage.open_home.masker, stage.open_home.home.root
         assert masker.mask(f"It is {TOKEN}.") == "It is {{secret:github-token-1}}."
         assert masker.mask(f"It is {other}.") == "It is {{secret:github-token-2}}."
@@ -183,7 +183,7 @@ def test_a_signal_to_end_removes_the_copy(
 ) -> None:
     (tmp_path / "tmp").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
-    stage = open_replay_home(world.home, world.settings, "", live=False, given=world.model)
+    stage = world.stage(live=False)
     with pytest.raises(SystemExit) as ended, _ended(), stage:
         assert list((tmp_path / "tmp").iterdir())
         os.kill(os.getpid(), signal.SIGTERM)

@@ -44,7 +44,7 @@ class HashingModel:
         return iter(())
 
     def close(self) -> None:
-        raise AssertionError("a model that was given is not to be closed")
+        pass
 
     def _reply(self, request: Request) -> Reply:
         body = self.wire(request)
