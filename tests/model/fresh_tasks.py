@@ -9,9 +9,8 @@ without a verb that names the act, several at once, and as follow-ups.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
-from tests.model.tasks import Result, Task
+from tests.model.tasks import Check, Result, of_kinds, says, task
 
 FILES = {
     "memory/TODO.md": (
@@ -45,8 +44,6 @@ FILES = {
 }
 TODO = "memory/TODO.md"
 
-Check = Callable[[Result], bool]
-
 
 def adds(*words: str) -> Check:
     """One more open to-do, which has all the words, and all the others as they were."""
@@ -77,15 +74,6 @@ def drops(path: str, word: str) -> Check:
     def check(result: Result) -> bool:
         before = [line for line in FILES[path].splitlines() if word not in line.lower()]
         return [*filter(None, result.file(path).splitlines())] == [*filter(None, before)]
-
-    return check
-
-
-def says(*words: str, never: tuple[str, ...] = ()) -> Check:
-    """The answer has all the words and none of `never`, and nothing was changed."""
-
-    def check(result: Result) -> bool:
-        return result.untouched and result.says(*words) and not any(map(result.says, never))
 
     return check
 
@@ -123,209 +111,187 @@ def _bare(line: str) -> str:
     return re.sub(r" \^\w+$", "", line)
 
 
-def _task(name: str, kind: str, check: Check, *prompts: str) -> Task:
-    return Task(name, kind, prompts, check, FILES)
+_SEEN = {
+    "indirect": [
+        task("i1", says("march 2025"), "I wonder when somebody last serviced the boiler."),
+        task(
+            "i2",
+            says("paprika"),
+            "Bob says he never got the goulash recipe from me. "
+            "See whether we have it and what is in.",
+        ),
+        task("i3", says("85", never=("2026",)), "What did that bike thing cost me in June?"),
+    ],
+    "typos": [
+        task("t1", adds("candle"), "pls put candels on teh shoping list"),
+        task("t2", says("555-0144"), "whats bobs nubmer agian"),
+        task("t3", remembers("317"), "rember my locker nr is 317 at teh pool"),
+    ],
+    "polite": [
+        task("p1", says("9:00"), "Could you kindly tell me when I'm seeing Dr Sand?"),
+        task(
+            "p2",
+            writes("workspace/packing.md", "charger", kept="passport"),
+            "If you have a moment, would you be so kind as to put a charger into packing.md?",
+        ),
+    ],
+    "language": [
+        task("l1", says("8:42", "11", never=("2026",)), "Wann fährt mein Zug, welches Gleis?"),
+        task("l2", adds("butter"), "Wir brauchen noch Butter, setz das auf die Einkaufsliste."),
+        task("l3", says("420"), "Combien coûte le gîte par semaine ?"),
+        task("l4", remembers("lucía"), "Acuérdate de que mi hermana se llama Lucía."),
+        task("l5", adds("牛奶"), "帮我把牛奶加到购物清单。"),
+    ],
+    "no verb": [
+        task("n1", adds("tablet"), "We're out of dishwasher tablets."),
+        task("n2", says("910"), "Rent in costs.md, how high, please."),
+        task("n3", ticks("Pay the electricity bill"), "The electricity bill is paid."),
+        task(
+            "n4",
+            drops("workspace/appointments.md", "yoga"),
+            "The yoga line in appointments.md can go.",
+        ),
+    ],
+    "several": [
+        task(
+            "s1",
+            both(adds("call", "anna"), lambda r: r.says("555-0101")),
+            "What's Anna's number? And put a reminder to call her on my tasks.",
+        ),
+        task(
+            "s2",
+            both(ticks("Repot the fern", others=6), lambda r: "water" in r.file(TODO).lower()),
+            "I've repotted the fern, so tick that, add watering the plants, "
+            "and tell me what is left.",
+        ),
+    ],
+    "follow-up": [
+        task("f1", says("wednesday"), "When is bin day?", "Sorry, which day was that again?"),
+        task(
+            "f2",
+            lambda r: "winter" in r.file(TODO).lower() and "summer" not in r.file(TODO).lower(),
+            "What is on my list about tyres?",
+            "Make that winter tyres.",
+        ),
+        task(
+            "f3",
+            writes("workspace/contacts.md", "555-0199", kept="anna: 555-0101"),
+            "A man called Emil left his number: 555-0199.",
+            "Save it in contacts.md.",
+        ),
+    ],
+    "two files": [
+        task("d1", says("230"), "By how much is the roof invoice above the offer?"),
+        task("d2", says("tim"), "Look at guests.md and menu.md: who can't eat it?"),
+    ],
+    "no tool": [
+        task(
+            "c1",
+            says("60", never=("i can send", "pay me the 60 euros that you owe me by friday.")),
+            "Make this friendlier: Pay me the 60 euros that you owe me by Friday.",
+        ),
+    ],
+}
+_FRESH = {
+    "polite": [
+        task("q1", adds("milk"), "Would you mind adding milk to the shopping list?"),
+        task(
+            "q3",
+            drops("workspace/appointments.md", "haircut"),
+            "Can we get rid of the haircut in appointments.md?",
+        ),
+        task("q4", ticks("Call the dentist"), "Any chance you could cross the dentist call off?"),
+        task("q8", says("wednesday"), "Would you happen to know which day the bins go out?"),
+    ],
+    "language": [
+        task("q2", adds("leche"), "¿Podrías añadir leche a la lista de la compra?"),
+        task("q5", ticks("Bread"), "Das Brot hab ich schon, kannst du es abhaken?"),
+        task("q6", adds("timbres"), "Tu pourrais mettre des timbres sur ma liste de courses ?"),
+        task("q7", adds("latte"), "Mi aggiungi il latte alla lista della spesa?"),
+        task("q21", says("ulm"), "Wohin geht eigentlich der Zug in reise.md?"),
+        task("q22", says("roux"), "C'est qui qui a la clé du gîte ?"),
+        task("q23", says("555-0144"), "¿Cuál es el número de Bob?"),
+        task("q24", says("420"), "Wat kost de gîte per week?"),
+        task("q25", ticks("Batteries"), "As pilhas já estão compradas, podes marcar."),
+    ],
+    "no verb": [
+        task("q9", ticks("Batteries"), "Got the batteries."),
+        task("q10", ticks("Call the dentist"), "Dentist is called, one thing less."),
+        task("q11", adds("flour"), "No flour left in the house, by the way - shopping list."),
+        task("q12", says("15:30"), "Friday - haircut - when?"),
+        task("q13", says("chalk"), "the colour in the hall?"),
+    ],
+    "typos": [
+        task("q14", says("cellar"), "were is the metre agian, house.md shoud say"),
+        task("q15", adds("stamps"), "ad stamps too the shopping lsit"),
+        task("q16", ticks("Repot the fern"), "fern is repoted, chekc it off pls"),
+    ],
+    "indirect": [
+        task("q17", says("555-0160"), "I'd need the doctor's number from my contacts."),
+        task("q18", adds("milk"), "It would be good if milk were on the shopping list."),
+        task("q19", says("1,250"), "My wife asks what the roofer offered us in offer.md."),
+        task("q20", remembers("nuts"), "You should know that Ute is allergic to nuts."),
+    ],
+    "several": [
+        task(
+            "q26",
+            both(lambda r: r.says("wednesday"), adds("bin bags")),
+            "When is bin day, and put bin bags on the shopping list.",
+        ),
+        task(
+            "q27",
+            lambda r: all(w in r.file(TODO).lower() for w in ("eggs", "rice")),
+            "Two things for the shopping: eggs. And rice as well.",
+        ),
+        task(
+            "q28",
+            both(ticks("Bread", others=6), lambda r: "butter" in r.file(TODO).lower()),
+            "Bread is done but we need butter now.",
+        ),
+    ],
+    "follow-up": [
+        task("q29", adds("oat milk"), "Does my shopping list have oat milk?", "Then add it."),
+        task("q30", says("85"), "What did I spend on 4 June?", "How much was it?"),
+        task(
+            "q31",
+            ticks("Pay the electricity bill"),
+            "Is the electricity bill still open?",
+            "It isn't any more, I paid it this morning.",
+        ),
+        task(
+            "q32",
+            writes("workspace/packing.md", "towel", kept="socks"),
+            "What's in packing.md?",
+            "A towel is missing there.",
+        ),
+    ],
+    "question": [
+        task(
+            "q33",
+            both(_is_as_before, lambda r: r.says("yes")),
+            "Do I still have to call the dentist?",
+        ),
+        task("q34", says("satin"), "Is the paint in the hall satin or matt?"),
+        task("q35", says("bread"), "what do i need from the shop"),
+    ],
+    "no tool": [
+        task("q36", says("4"), "how many legs has a dog, just the number"),
+        task("q37", says("tomorrow"), "shorten: I will come to see you tomorrow if I can make it"),
+        task("q38", lambda r: r.untouched and bool(r.answer), "thanks, you're great!"),
+    ],
+    "edit": [
+        task(
+            "q39",
+            writes("workspace/house.md", "thursday", kept="boiler: vaillant"),
+            "Bin day has moved to Thursday, house.md still has the old one.",
+        ),
+        task(
+            "q40",
+            writes("workspace/contacts.md", "555-0777", kept="bob: 555-0144"),
+            "Anna has a new number, 555-0777, the one in contacts.md is old.",
+        ),
+    ],
+}
 
-
-SEEN = (
-    _task("i1", "indirect", says("march 2025"), "I wonder when somebody last serviced the boiler."),
-    _task(
-        "i2",
-        "indirect",
-        says("paprika"),
-        "Bob says he never got the goulash recipe from me. See whether we have it and what is in.",
-    ),
-    _task(
-        "i3", "indirect", says("85", never=("2026",)), "What did that bike thing cost me in June?"
-    ),
-    _task("t1", "typos", adds("candle"), "pls put candels on teh shoping list"),
-    _task("t2", "typos", says("555-0144"), "whats bobs nubmer agian"),
-    _task("t3", "typos", remembers("317"), "rember my locker nr is 317 at teh pool"),
-    _task("p1", "polite", says("9:00"), "Could you kindly tell me when I'm seeing Dr Sand?"),
-    _task(
-        "p2",
-        "polite",
-        writes("workspace/packing.md", "charger", kept="passport"),
-        "If you have a moment, would you be so kind as to put a charger into packing.md?",
-    ),
-    _task(
-        "l1", "language", says("8:42", "11", never=("2026",)), "Wann fährt mein Zug, welches Gleis?"
-    ),
-    _task(
-        "l2",
-        "language",
-        adds("butter"),
-        "Wir brauchen noch Butter, setz das auf die Einkaufsliste.",
-    ),
-    _task("l3", "language", says("420"), "Combien coûte le gîte par semaine ?"),
-    _task("l4", "language", remembers("lucía"), "Acuérdate de que mi hermana se llama Lucía."),
-    _task("l5", "language", adds("牛奶"), "帮我把牛奶加到购物清单。"),
-    _task("n1", "no verb", adds("tablet"), "We're out of dishwasher tablets."),
-    _task("n2", "no verb", says("910"), "Rent in costs.md, how high, please."),
-    _task("n3", "no verb", ticks("Pay the electricity bill"), "The electricity bill is paid."),
-    _task(
-        "n4",
-        "no verb",
-        drops("workspace/appointments.md", "yoga"),
-        "The yoga line in appointments.md can go.",
-    ),
-    _task(
-        "s1",
-        "several",
-        both(adds("call", "anna"), lambda r: r.says("555-0101")),
-        "What's Anna's number? And put a reminder to call her on my tasks.",
-    ),
-    _task(
-        "s2",
-        "several",
-        both(ticks("Repot the fern", others=6), lambda r: "water" in r.file(TODO).lower()),
-        "I've repotted the fern, so tick that, add watering the plants, and tell me what is left.",
-    ),
-    _task(
-        "f1",
-        "follow-up",
-        says("wednesday"),
-        "When is bin day?",
-        "Sorry, which day was that again?",
-    ),
-    _task(
-        "f2",
-        "follow-up",
-        lambda r: "winter" in r.file(TODO).lower() and "summer" not in r.file(TODO).lower(),
-        "What is on my list about tyres?",
-        "Make that winter tyres.",
-    ),
-    _task(
-        "f3",
-        "follow-up",
-        writes("workspace/contacts.md", "555-0199", kept="anna: 555-0101"),
-        "A man called Emil left his number: 555-0199.",
-        "Save it in contacts.md.",
-    ),
-    _task("d1", "two files", says("230"), "By how much is the roof invoice above the offer?"),
-    _task("d2", "two files", says("tim"), "Look at guests.md and menu.md: who can't eat it?"),
-    _task(
-        "c1",
-        "no tool",
-        says("60", never=("i can send", "pay me the 60 euros that you owe me by friday.")),
-        "Make this friendlier: Pay me the 60 euros that you owe me by Friday.",
-    ),
-)
-FRESH = (
-    _task("q1", "polite", adds("milk"), "Would you mind adding milk to the shopping list?"),
-    _task("q2", "language", adds("leche"), "¿Podrías añadir leche a la lista de la compra?"),
-    _task(
-        "q3",
-        "polite",
-        drops("workspace/appointments.md", "haircut"),
-        "Can we get rid of the haircut in appointments.md?",
-    ),
-    _task(
-        "q4",
-        "polite",
-        ticks("Call the dentist"),
-        "Any chance you could cross the dentist call off?",
-    ),
-    _task("q5", "language", ticks("Bread"), "Das Brot hab ich schon, kannst du es abhaken?"),
-    _task(
-        "q6",
-        "language",
-        adds("timbres"),
-        "Tu pourrais mettre des timbres sur ma liste de courses ?",
-    ),
-    _task("q7", "language", adds("latte"), "Mi aggiungi il latte alla lista della spesa?"),
-    _task("q8", "polite", says("wednesday"), "Would you happen to know which day the bins go out?"),
-    _task("q9", "no verb", ticks("Batteries"), "Got the batteries."),
-    _task("q10", "no verb", ticks("Call the dentist"), "Dentist is called, one thing less."),
-    _task(
-        "q11", "no verb", adds("flour"), "No flour left in the house, by the way - shopping list."
-    ),
-    _task("q12", "no verb", says("15:30"), "Friday - haircut - when?"),
-    _task("q13", "no verb", says("chalk"), "the colour in the hall?"),
-    _task("q14", "typos", says("cellar"), "were is the metre agian, house.md shoud say"),
-    _task("q15", "typos", adds("stamps"), "ad stamps too the shopping lsit"),
-    _task("q16", "typos", ticks("Repot the fern"), "fern is repoted, chekc it off pls"),
-    _task("q17", "indirect", says("555-0160"), "I'd need the doctor's number from my contacts."),
-    _task("q18", "indirect", adds("milk"), "It would be good if milk were on the shopping list."),
-    _task("q19", "indirect", says("1,250"), "My wife asks what the roofer offered us in offer.md."),
-    _task("q20", "indirect", remembers("nuts"), "You should know that Ute is allergic to nuts."),
-    _task("q21", "language", says("ulm"), "Wohin geht eigentlich der Zug in reise.md?"),
-    _task("q22", "language", says("roux"), "C'est qui qui a la clé du gîte ?"),
-    _task("q23", "language", says("555-0144"), "¿Cuál es el número de Bob?"),
-    _task("q24", "language", says("420"), "Wat kost de gîte per week?"),
-    _task("q25", "language", ticks("Batteries"), "As pilhas já estão compradas, podes marcar."),
-    _task(
-        "q26",
-        "several",
-        both(lambda r: r.says("wednesday"), adds("bin bags")),
-        "When is bin day, and put bin bags on the shopping list.",
-    ),
-    _task(
-        "q27",
-        "several",
-        lambda r: all(w in r.file(TODO).lower() for w in ("eggs", "rice")),
-        "Two things for the shopping: eggs. And rice as well.",
-    ),
-    _task(
-        "q28",
-        "several",
-        both(ticks("Bread", others=6), lambda r: "butter" in r.file(TODO).lower()),
-        "Bread is done but we need butter now.",
-    ),
-    _task(
-        "q29",
-        "follow-up",
-        adds("oat milk"),
-        "Does my shopping list have oat milk?",
-        "Then add it.",
-    ),
-    _task(
-        "q30",
-        "follow-up",
-        says("85"),
-        "What did I spend on 4 June?",
-        "How much was it?",
-    ),
-    _task(
-        "q31",
-        "follow-up",
-        ticks("Pay the electricity bill"),
-        "Is the electricity bill still open?",
-        "It isn't any more, I paid it this morning.",
-    ),
-    _task(
-        "q32",
-        "follow-up",
-        writes("workspace/packing.md", "towel", kept="socks"),
-        "What's in packing.md?",
-        "A towel is missing there.",
-    ),
-    _task(
-        "q33",
-        "question",
-        both(_is_as_before, lambda r: r.says("yes")),
-        "Do I still have to call the dentist?",
-    ),
-    _task("q34", "question", says("satin"), "Is the paint in the hall satin or matt?"),
-    _task("q35", "question", says("bread"), "what do i need from the shop"),
-    _task("q36", "no tool", says("4"), "how many legs has a dog, just the number"),
-    _task(
-        "q37",
-        "no tool",
-        says("tomorrow"),
-        "shorten: I will come to see you tomorrow if I can make it",
-    ),
-    _task("q38", "no tool", lambda r: r.untouched and bool(r.answer), "thanks, you're great!"),
-    _task(
-        "q39",
-        "edit",
-        writes("workspace/house.md", "thursday", kept="boiler: vaillant"),
-        "Bin day has moved to Thursday, house.md still has the old one.",
-    ),
-    _task(
-        "q40",
-        "edit",
-        writes("workspace/contacts.md", "555-0777", kept="bob: 555-0144"),
-        "Anna has a new number, 555-0777, the one in contacts.md is old.",
-    ),
-)
+SEEN = of_kinds(_SEEN, files=FILES)
+FRESH = of_kinds(_FRESH, files=FILES)
