@@ -23,26 +23,34 @@ from openclaw.storage.new_home import create_home
 from tests.fakes.ollama_server import FakeOllama
 from tests.fakes.serving import serving
 
-Served = tuple[Path, RunningServer]
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("attacked") / "home"
+    create_home(root, "model: ollama/fake:1b\nembedding: none\n")
+    return root
 
 
 @pytest.fixture(scope="module")
-def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def attacked(root: Path) -> Iterator[RunningServer]:
     """One server for all attacks."""
-    root = tmp_path_factory.mktemp("attacked") / "home"
-    create_home(root, "model: ollama/fake:1b\nembedding: none\n")
     with serving(root) as (_, found):
-        yield root, found
+        yield found
 
 
 def send(
-    server: RunningServer, method: str, path: str, body: bytes = b"", **headers: str
-) -> tuple[int, http.client.HTTPMessage, bytes]:
-    """What the server answers to exactly these headers; `Host` is right unless given."""
+    server: RunningServer, method: str, path: str, body: bytes = b"", *, bearer: str = "",
+    **headers: str,
+) -> tuple[int, http.client.HTTPMessage, bytes]:  # fmt: skip
+    """What the server answers; `Host` and the type of the body are right unless given."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     connection.putrequest(method, path, skip_host="Host" in named, skip_accept_encoding=True)
-    for name, value in {"Content-Length": str(len(body)), **named}.items():
+    kind = "application/json" if body or method == "POST" else ""
+    own = {"Content-Length": str(len(body)), "Content-Type": kind}
+    if bearer:
+        own["Authorization"] = f"Bearer {bearer}"
+    for name, value in (own | named).items():
         if value:
             connection.putheader(name, value)
     connection.endheaders(body)
@@ -52,27 +60,23 @@ def send(
     return said
 
 
-JSON = "application/json"
-
-
 @pytest.mark.parametrize(
     "host",
     ["", "evil.example", "127.0.0.1", "localhost", "127.0.0.1.evil.example:{port}",
      "evil.example:{port}", "127.0.0.2:{port}", "[::1]:{port}", "0.0.0.0:{port}"],
 )  # fmt: skip
-def test_a_rebound_name_is_refused_with_the_right_token_too(attacked: Served, host: str) -> None:
-    _, server = attacked
-    named = host.format(port=server.port)
-    bearer = f"Bearer {server.token}"
-    assert send(server, "GET", "/api/status", Host=named, Authorization=bearer)[0] in (400, 421)
+def test_a_rebound_name_is_refused_with_the_right_token_too(
+    attacked: RunningServer, host: str
+) -> None:
+    named = host.format(port=attacked.port)
+    said = send(attacked, "GET", "/api/status", bearer=attacked.token, Host=named)
+    assert said[0] in (400, 421)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:{port}", "localhost:{port}", "LOCALHOST:{port}"])
-def test_its_own_names_are_known(attacked: Served, host: str) -> None:
-    _, server = attacked
-    named = host.format(port=server.port)
-    bearer = f"Bearer {server.token}"
-    assert send(server, "GET", "/api/status", Host=named, Authorization=bearer)[0] == 200
+def test_its_own_names_are_known(attacked: RunningServer, host: str) -> None:
+    named = host.format(port=attacked.port)
+    assert send(attacked, "GET", "/api/status", bearer=attacked.token, Host=named)[0] == 200
 
 
 @pytest.mark.parametrize(
@@ -89,32 +93,25 @@ def test_its_own_names_are_known(attacked: Served, host: str) -> None:
 )
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_another_site_is_refused_with_the_right_token_too(
-    attacked: Served, method: str, headers: dict[str, str]
+    attacked: RunningServer, method: str, headers: dict[str, str]
 ) -> None:
-    _, server = attacked
-    told = {name: value.format(port=server.port) for name, value in headers.items()}
-    told |= {"Authorization": f"Bearer {server.token}", "Content_Type": JSON}
-    assert (
-        send(server, method, "/api/link" if method == "POST" else "/api/status", b"{}", **told)[0]
-        == 403
-    )
+    told = {name: value.format(port=attacked.port) for name, value in headers.items()}
+    path = "/api/link" if method == "POST" else "/api/status"
+    assert send(attacked, method, path, b"{}", bearer=attacked.token, **told)[0] == 403
 
 
 @pytest.mark.parametrize(
     "kind", ["", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data",
              "text/plain; application/json", "application/jsonx"]
 )  # fmt: skip
-def test_a_body_that_a_form_can_send_is_refused(attacked: Served, kind: str) -> None:
-    _, server = attacked
-    bearer = f"Bearer {server.token}"
-    told = {"Authorization": bearer, "Content_Type": kind}
-    assert send(server, "POST", "/api/link", b"{}", **told)[0] == 415
+def test_a_body_that_a_form_can_send_is_refused(attacked: RunningServer, kind: str) -> None:
+    said = send(attacked, "POST", "/api/link", b"{}", bearer=attacked.token, Content_Type=kind)
+    assert said[0] == 415
 
 
-def test_no_site_is_ever_allowed_in(attacked: Served) -> None:
-    _, server = attacked
+def test_no_site_is_ever_allowed_in(attacked: RunningServer) -> None:
     status, headers, _ = send(
-        server, "OPTIONS", "/api/chat", Origin=f"http://127.0.0.1:{server.port}",
+        attacked, "OPTIONS", "/api/chat", Origin=f"http://127.0.0.1:{attacked.port}",
         Access_Control_Request_Method="POST",
     )  # fmt: skip
     assert status in (401, 405)
@@ -122,54 +119,50 @@ def test_no_site_is_ever_allowed_in(attacked: Served) -> None:
 
 
 @pytest.mark.parametrize("token", ["", "wrong", "x" * 43, "Bearer", "\u00e4"])
-def test_no_route_but_the_open_ones_answers_without_the_token(attacked: Served, token: str) -> None:
-    _, server = attacked
+def test_no_route_but_the_open_ones_answers_without_the_token(
+    attacked: RunningServer, token: str
+) -> None:
     for endpoint in ENDPOINTS if not token else ENDPOINTS[:1]:
         if endpoint.scope != "open":
             path = endpoint.path.replace("{", "").replace("}", "")
-            told = {"Authorization": f"Bearer {token}", "Content_Type": JSON}
-            status, headers, _ = send(server, endpoint.method, path, b"{}", **told)
+            told = {"Authorization": f"Bearer {token}"}
+            status, headers, _ = send(attacked, endpoint.method, path, b"{}", **told)
             assert (status, headers["www-authenticate"]) == (401, "Bearer"), endpoint.path
 
 
-def test_a_token_in_the_address_or_a_cookie_does_not_count(attacked: Served) -> None:
-    _, server = attacked
-    assert send(server, "GET", f"/api/status?token={server.token}")[0] == 401
-    assert send(server, "GET", "/api/status", Cookie=f"token={server.token}")[0] == 401
+def test_a_token_in_the_address_or_a_cookie_does_not_count(attacked: RunningServer) -> None:
+    assert send(attacked, "GET", f"/api/status?token={attacked.token}")[0] == 401
+    assert send(attacked, "GET", "/api/status", Cookie=f"token={attacked.token}")[0] == 401
 
 
-def test_a_wrong_token_is_logged(attacked: Served) -> None:
-    root, server = attacked
-    send(server, "GET", "/api/status", Authorization="Bearer guessed")
+def test_a_wrong_token_is_logged(root: Path, attacked: RunningServer) -> None:
+    send(attacked, "GET", "/api/status", Authorization="Bearer guessed")
     lines = (root / ".openclaw/logs/actions.jsonl").read_text("utf-8").splitlines()
     assert json.loads(lines[-1])["by"] == "wrong token"
     assert "guessed" not in lines[-1]
 
 
-def test_headers_that_come_twice_are_refused(attacked: Served) -> None:
-    _, server = attacked
-    with socket.create_connection(("127.0.0.1", server.port)) as line:
-        host = f"Host: 127.0.0.1:{server.port}\r\n"
+def test_headers_that_come_twice_are_refused(attacked: RunningServer) -> None:
+    with socket.create_connection(("127.0.0.1", attacked.port)) as line:
+        host = f"Host: 127.0.0.1:{attacked.port}\r\n"
         line.sendall(f"GET /api/health HTTP/1.1\r\n{host}{host}\r\n".encode())
         assert line.recv(100).split()[1] in (b"400", b"421")
 
 
-def test_every_answer_forbids_scripts_and_frames(attacked: Served) -> None:
-    _, server = attacked
+def test_every_answer_forbids_scripts_and_frames(attacked: RunningServer) -> None:
     for path in ("/api/health", "/api/status", "/nothing"):
-        _, headers, _ = send(server, "GET", path)
+        _, headers, _ = send(attacked, "GET", path)
         assert "default-src 'none'" in headers["content-security-policy"]
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["cache-control"] == "no-store"
 
 
-def test_a_body_that_is_too_long_is_refused(attacked: Served) -> None:
-    _, server = attacked
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+def test_a_body_that_is_too_long_is_refused(attacked: RunningServer) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", attacked.port, timeout=10)
     connection.putrequest("POST", "/api/chat")
-    for name, value in (("Authorization", f"Bearer {server.token}"), ("Content-Type", JSON),
-                        ("Content-Length", str(MAX_BODY + 1))):  # fmt: skip
-        connection.putheader(name, value)
+    connection.putheader("Authorization", f"Bearer {attacked.token}")
+    connection.putheader("Content-Type", "application/json")
+    connection.putheader("Content-Length", str(MAX_BODY + 1))
     connection.endheaders()
     assert connection.getresponse().status == 413
     connection.close()
@@ -180,14 +173,11 @@ def test_a_body_that_is_too_long_is_refused(attacked: Served) -> None:
     [b"", b"[]", b"nul", b'{"message": 1}', b'{"message": "x", "y": 1}', b"[" * 100_000,
      b'{"message": "x", "mode": "full"}'],
 )  # fmt: skip
-def test_a_body_of_another_form_is_refused(attacked: Served, body: bytes) -> None:
-    _, server = attacked
-    told = {"Authorization": f"Bearer {server.token}", "Content_Type": JSON}
-    assert send(server, "POST", "/api/chat", body, **told)[0] == 400
+def test_a_body_of_another_form_is_refused(attacked: RunningServer, body: bytes) -> None:
+    assert send(attacked, "POST", "/api/chat", body, bearer=attacked.token)[0] == 400
 
 
-def test_the_server_file_is_the_owners(attacked: Served) -> None:
-    root, _ = attacked
+def test_the_server_file_is_the_owners(root: Path, attacked: RunningServer) -> None:
     mode = stat.S_IMODE(Home(root).server_file.stat().st_mode)
     assert os.name == "nt" or mode == 0o600
 
@@ -195,46 +185,36 @@ def test_the_server_file_is_the_owners(attacked: Served) -> None:
 # -------- codes and tokens
 
 
-def test_a_link_works_once(attacked: Served) -> None:
-    _, server = attacked
-    code = server.call("POST", "/api/link", {})["code"]
+def test_a_link_works_once(attacked: RunningServer) -> None:
+    code = attacked.call("POST", "/api/link", {})["code"]
     told = json.dumps({"code": code}).encode()
-    first = send(server, "POST", "/api/login", told, Content_Type=JSON)
-    assert json.loads(first[2])["token"] not in ("", server.token)
-    assert send(server, "POST", "/api/login", told, Content_Type=JSON)[0] == 401
+    first = send(attacked, "POST", "/api/login", told)
+    assert json.loads(first[2])["token"] not in ("", attacked.token)
+    assert send(attacked, "POST", "/api/login", told)[0] == 401
 
 
-def test_the_token_of_a_page_is_not_that_of_the_terminal(attacked: Served) -> None:
-    _, server = attacked
-    code = server.call("POST", "/api/link", {})["code"]
-    page = f"Bearer {server.call('POST', '/api/login', {'code': code})['token']}"
-    assert send(server, "GET", "/api/status", Authorization=page)[0] == 200
+def test_the_token_of_a_page_is_not_that_of_the_terminal(attacked: RunningServer) -> None:
+    code = attacked.call("POST", "/api/link", {})["code"]
+    page = attacked.call("POST", "/api/login", {"code": code})["token"]
+    assert send(attacked, "GET", "/api/status", bearer=page)[0] == 200
     full = b'{"message": "x", "mode": "full"}'
-    for path, status in (("/api/runs", 403), ("/api/chat", 400)):
-        said = send(server, "POST", path, full, Authorization=page, Content_Type=JSON)
-        assert said[0] == status
+    assert send(attacked, "POST", "/api/runs", full, bearer=page)[0] == 403
+    assert send(attacked, "POST", "/api/chat", full, bearer=page)[0] == 400
 
 
 @pytest.mark.parametrize(
     ("scope", "allowed", "refused"),
-    [
-        ("chat", "/api/runs", "/api/status"),
-        ("read", "/api/health", "/api/runs"),
-        ("files", "/api/health", "/api/runs"),
-    ],
-)
+    [("chat", "/api/runs", "/api/status"), ("read", "/api/health", "/api/runs"),
+     ("files", "/api/health", "/api/runs")],
+)  # fmt: skip
 def test_a_named_token_may_do_what_its_scope_says(
-    attacked: Served, scope: str, allowed: str, refused: str
+    root: Path, attacked: RunningServer, scope: str, allowed: str, refused: str
 ) -> None:
-    root, server = attacked
     token = add_token(tokens_file(Home(root)), f"my {scope}", scope)
-    with httpx.Client(
-        base_url=f"http://127.0.0.1:{server.port}", headers={"Authorization": f"Bearer {token}"}
-    ) as client:
-        assert client.get(allowed).status_code == 200
-        assert client.get(refused).status_code == 403
-        remove_token(tokens_file(Home(root)), f"my {scope}")
-        assert client.get(refused).status_code == 401
+    assert send(attacked, "GET", allowed, bearer=token)[0] == 200
+    assert send(attacked, "GET", refused, bearer=token)[0] == 403
+    remove_token(tokens_file(Home(root)), f"my {scope}")
+    assert send(attacked, "GET", refused, bearer=token)[0] == 401
 
 
 def test_tokens_are_kept_as_hashes(tmp_path: Path) -> None:
@@ -270,8 +250,7 @@ def test_a_named_site_may_call_v1_and_nothing_else(named: RunningServer) -> None
     site = {"Origin": "https://chat.example", "Sec_Fetch_Site": "cross-site"}
     asked = send(named, "OPTIONS", "/v1/models", b"", **site, Access_Control_Request_Method="GET")
     assert (asked[0], asked[1]["access-control-allow-origin"]) == (200, "https://chat.example")
-    token = f"Bearer {named.token}"
-    answered = send(named, "GET", "/v1/models", b"", **site, Authorization=token)
+    answered = send(named, "GET", "/v1/models", b"", bearer=named.token, **site)
     assert (answered[0], "openclaw-plain" in answered[2].decode()) == (200, True)
     assert answered[1]["access-control-allow-origin"] == "https://chat.example"
     assert send(named, "GET", "/v1/models", b"", **site)[0] == 401
@@ -282,7 +261,8 @@ def test_a_named_site_may_call_v1_and_nothing_else(named: RunningServer) -> None
         ("/v1/models", "http://chat.example"),
         ("/v1/models", "null"),
     ):
-        refused = send(named, "GET", path, b"", **{**site, "Origin": origin}, Authorization=token)
+        told = site | {"Origin": origin}
+        refused = send(named, "GET", path, b"", bearer=named.token, **told)
         assert refused[0] in (403, 404), (path, origin)
         assert path.startswith("/v1/..") or not refused[1]["access-control-allow-origin"]
 
