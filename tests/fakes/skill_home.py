@@ -1,4 +1,4 @@
-"""A home, a skill to install, and `openclaw skills` as a user types it."""
+"""The text of a skill, repositories of skills, and `openclaw skills` as a user types it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ import pytest
 
 from openclaw.skills.source_records import read_source_records
 from openclaw.storage.home import Home
-from openclaw.storage.trust_store import trust_home
 from tests.fakes.command import CommandLine
-from tests.fakes.files import write_files
 
 SKILL = "---\nname: {0}\ndescription: Does {0}. Use when asked.\n---\n\n# {0}\n"
 needs_git = pytest.mark.skipif(not shutil.which("git"), reason="needs git")
@@ -40,19 +38,6 @@ def repository(folder: Path) -> Path:
     in_git(folder, "add", "--all")
     in_git(folder, "commit", "--quiet", "--message", "one")
     return folder
-
-
-def new_home(root: Path) -> Home:
-    """A home without skills."""
-    home = Home(write_files(root, {"workspace/SOUL.md": "# Soul\n"}))
-    trust_home(home)
-    return home
-
-
-def new_weather(folder: Path) -> Path:
-    """The folder of a skill with a script."""
-    files = {"SKILL.md": SKILL.format("weather"), "scripts/run.sh": "#!/bin/sh\necho hi\n"}
-    return write_files(folder / "weather", files)
 
 
 class Claw(CommandLine):

@@ -17,32 +17,7 @@ from openclaw.storage.home import Home
 from tests.data.sample import sample
 from tests.end_to_end.test_faults import posix
 from tests.fakes.files import write_files
-from tests.fakes.skill_home import (
-    SKILL,
-    Claw,
-    in_git,
-    needs_git,
-    new_home,
-    new_weather,
-    repository,
-    tree,
-)
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    """The home that OPENCLAW_HOME names in every test."""
-    return new_home(tmp_path / "home")
-
-
-@pytest.fixture
-def weather(tmp_path: Path) -> Path:
-    return new_weather(tmp_path / "from")
-
-
-@pytest.fixture
-def claw(home: Home) -> Claw:
-    return Claw(home)
+from tests.fakes.skill_home import SKILL, Claw, in_git, needs_git, repository, tree
 
 
 def test_other_entries_keep_their_values_and_their_order(home: Home) -> None:
@@ -220,3 +195,6 @@ def test_a_strict_name_is_always_of_the_pattern() -> None:
     assert strict_name("A  b__C") == "a-b-c"
     assert strict_name("x" * 63 + "-y") == "x" * 63
     assert strict_name("!!") == ""
+    assert strict_name("Caf\u00e9 2") == "cafe-2"
+    assert strict_name("con") == "con-skill"
+    assert strict_name("x" * 100) == "x" * 64

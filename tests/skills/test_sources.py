@@ -10,34 +10,9 @@ import pytest
 from openclaw.errors import OpenclawError
 from openclaw.skills import sources
 from openclaw.skills.sources import Origin, read_origin
-from openclaw.storage.home import Home
 from tests.end_to_end.test_faults import posix
 from tests.fakes.files import write_files
-from tests.fakes.skill_home import (
-    SKILL,
-    Claw,
-    in_git,
-    needs_git,
-    new_home,
-    new_weather,
-    repository,
-)
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    """The home that OPENCLAW_HOME names in every test."""
-    return new_home(tmp_path / "home")
-
-
-@pytest.fixture
-def weather(tmp_path: Path) -> Path:
-    return new_weather(tmp_path / "from")
-
-
-@pytest.fixture
-def claw(home: Home) -> Claw:
-    return Claw(home)
+from tests.fakes.skill_home import SKILL, Claw, in_git, needs_git, repository
 
 
 @needs_git

@@ -152,12 +152,6 @@ def test_validate_strict_counts_warnings(claw: Claw, tmp_path: Path) -> None:
     assert claw("validate", "--strict", str(odd), code=1).endswith("\nnot valid\n")
 
 
-def test_validate_rejects_a_description_that_is_null(claw: Claw, tmp_path: Path) -> None:
-    path = put(tmp_path / "elsewhere", "nothing", front(name="nothing", description="null"))
-    said = claw.json("validate", str(path), code=1)
-    assert [(p["level"], p["code"]) for p in said["problems"]] == [("error", "description-missing")]
-
-
 def test_validate_says_so_when_there_is_no_skill(claw: Claw, tmp_path: Path) -> None:
     for path in (tmp_path / "nowhere", tmp_path / "home"):
         said = claw.json("validate", str(path), code=1)

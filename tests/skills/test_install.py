@@ -20,24 +20,8 @@ from openclaw.storage.home import Home
 from openclaw.types import Unrecorded
 from tests.end_to_end.test_faults import common, limited, posix
 from tests.fakes.files import write_files
-from tests.fakes.skill_home import SKILL, Claw, new_home, new_weather, tree
+from tests.fakes.skill_home import SKILL, Claw, tree
 from tests.fakes.terminal import exit_code, on_terminal
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    """The home that OPENCLAW_HOME names in every test."""
-    return new_home(tmp_path / "home")
-
-
-@pytest.fixture
-def weather(tmp_path: Path) -> Path:
-    return new_weather(tmp_path / "from")
-
-
-@pytest.fixture
-def claw(home: Home) -> Claw:
-    return Claw(home)
 
 
 def test_a_folder_is_installed_and_its_origin_noted(claw: Claw, weather: Path) -> None:
@@ -180,15 +164,7 @@ def test_a_skill_at_the_top_is_one_skill_whatever_is_below(claw: Claw, tmp_path:
 
 @pytest.mark.parametrize(
     ("name", "folder"),
-    [
-        ("Weather Report!", "weather-report"),
-        ("../../evil", "from-here"),
-        ("Caf\u00e9 2", "cafe-2"),
-        ("\u5929\u6c14", "from-here"),
-        ("con", "con-skill"),
-        ("x" * 100, "x" * 64),
-        ("2048", "2048"),
-    ],
+    [("Weather Report!", "weather-report"), ("../../evil", "from-here"), ("\u5929", "from-here")],
 )
 def test_a_name_becomes_a_folder_only_in_the_strict_pattern(
     claw: Claw, tmp_path: Path, name: str, folder: str
@@ -291,7 +267,6 @@ def test_a_failing_note_of_the_origin_undoes_the_install(home: Home, weather: Pa
     assert tree(home.skills) == {"weather/SKILL.md": "mine"}
 
 
-@posix
 class Stopped(Unrecorded):
     """A record during which Ctrl-C comes."""
 
@@ -318,6 +293,7 @@ def test_ctrl_c_while_it_is_put_in_or_taken_out_leaves_all_as_it_was(
     assert tree(home.skills) == before
 
 
+@posix
 def test_a_full_disk_leaves_all_as_it_was(home: Home, weather: Path) -> None:
     write_files(weather, {"data.txt": "x" * 200_000})
     done = limited(50_000, "skills", "install", str(weather), "--yes")
