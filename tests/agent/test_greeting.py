@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,12 +9,10 @@ import pytest
 
 from openclaw.agent.greeting import Greeting, greeting
 from openclaw.agent.todo_offers import FILE
-from openclaw.cli.chat.chat import Chat
 from openclaw.cli.chat.prompt_line import PipedLines
-from openclaw.cli.render import PlainText
 from openclaw.memory.notes import Notes
-from tests.cli.chat.test_chat import Typed
 from tests.fakes.talk import NOON, Talk, call, talk
+from tests.fakes.typed_chat import type_lines
 
 FIND = "Find a dentist near the office"
 
@@ -30,19 +27,6 @@ def it(tmp_path: Path) -> Talk:
 def write(it: Talk, *todos: str, name: str = "Tasks") -> None:
     lines = "".join(f"- [ ] {todo}\n" for todo in todos)
     (it.root / "memory" / "TODO.md").write_text(f"# To-dos\n\n## {name}\n\n{lines}", "utf-8")
-
-
-def type_lines(it: Talk, *said: str, lines: type[PipedLines] = Typed) -> str:
-    """Return the output of a talk in which these lines are typed."""
-    out = io.StringIO()
-    Chat(
-        it.app,
-        it.session,
-        lines(io.StringIO("".join(f"{line}\n" for line in said))),
-        PlainText(out, out, tools=False, notes=True, dim=False),
-        lambda line: print(line, file=out),
-    ).run()
-    return out.getvalue()
 
 
 def prompts(it: Talk) -> list[str]:

@@ -15,8 +15,9 @@ from openclaw.messages import Material
 from openclaw.nlp.dates import find_named_day
 from openclaw.tools.web.web_tools import WebPages
 from openclaw.types import TurnChanges
-from tests.agent.test_greeting import prompts, type_lines
+from tests.agent.test_greeting import prompts
 from tests.fakes.talk import Talk, call, done, talk
+from tests.fakes.typed_chat import type_lines
 
 OFFER = "(yes)"
 

@@ -23,7 +23,7 @@ from openclaw.agent.agent import Agent
 from openclaw.agent.undo import UndoResult
 from openclaw.cli.chat.chat import Chat
 from openclaw.cli.chat.completion import COMMANDS, CompletionSources
-from openclaw.cli.chat.prompt_line import PipedLines, TypedLines
+from openclaw.cli.chat.prompt_line import TypedLines
 from openclaw.cli.render import PlainText
 from openclaw.config import Settings
 from openclaw.config.settings import Ollama
@@ -39,6 +39,7 @@ from openclaw.storage.home import Home
 from openclaw.storage.trust_store import trust_home
 from openclaw.types import Mode, Shown
 from tests.fakes.ollama_server import Answer, FakeOllama
+from tests.fakes.typed_chat import Typed, type_into
 
 Reply = str | OpenclawError | type[KeyboardInterrupt]
 ENTER, ALT_ENTER, TAB, BACKSPACE, UP = "\r", "\x1b\r", "\t", "\x7f", "\x1b[A"
@@ -114,23 +115,9 @@ def app(tmp_path: Path) -> FakeApp:
     return FakeApp(Home(tmp_path / "home"))
 
 
-class Typed(PipedLines):
-    """Lines that a person types."""
-
-    interactive = True
-
-
-def talk(app: FakeApp, *said: str, kind: type[PipedLines] = PipedLines) -> tuple[int, str, Chat]:
-    """Feed lines through a pipe; returns exit code, printed text and the chat."""
-    out = io.StringIO()
-    chat = Chat(
-        app,
-        app.sessions.new(None, app.model_name),
-        kind(io.StringIO("".join(f"{line}\n" for line in said))),
-        PlainText(out, out, tools=True, notes=True, dim=False),
-        lambda line: print(line, file=out),
-    )
-    return chat.run(), out.getvalue(), chat
+def talk(app: FakeApp, *said: str, **more: Any) -> tuple[int, str, Chat]:
+    """Exit code, printed text and the chat of a new conversation in which these are typed."""
+    return type_into(app, app.sessions.new(None, app.model_name), *said, **more)
 
 
 # -------- what is said
@@ -234,12 +221,8 @@ def test_new_begins_another_session_and_resume_goes_back(app: FakeApp) -> None:
 def test_a_talk_that_goes_on_begins_with_its_last_words(app: FakeApp) -> None:
     app.replies = ["one"]
     *_, first = talk(app, "a")
-
-    said: list[str] = []
-    lines = Typed(io.StringIO(""))
-    listener = PlainText(io.StringIO(), io.StringIO(), tools=True, notes=True, dim=False)
-    Chat(app, app.sessions.load(first.session.id), lines, listener, said.append).run()
-    assert said[-2:] == ["  user: a", "  assistant: one"]
+    _, shown, _ = type_into(app, app.sessions.load(first.session.id), kind=Typed)
+    assert shown.splitlines()[-2:] == ["  user: a", "  assistant: one"]
 
 
 def test_model_and_mode_are_shown_and_changed(app: FakeApp) -> None:
@@ -292,11 +275,8 @@ def test_an_offer_that_is_asked_again_is_still_not_what_the_user_typed(app: Fake
 
 def test_a_talk_may_begin_with_a_prompt_and_a_skill(app: FakeApp) -> None:
     app.replies = ["One.", "Two.", "Three."]
-    out = io.StringIO()
     for first in (("hi", ""), ("my notes", "tidy"), ("", "tidy")):
-        lines = PipedLines(io.StringIO(""))
-        listener = PlainText(out, out, tools=True, notes=True, dim=False)
-        Chat(app, app.sessions.new(), lines, listener, lambda line: None).run(*first)
+        talk(app, first=first)
     assert [text for _, text, _ in app.asked] == ["hi", "my notes", "Do what the skill tidy says."]
     assert app.followed == ["", "tidy", "tidy"]
 

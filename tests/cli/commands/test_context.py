@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from openclaw.cli.chat.chat import Chat
-from openclaw.cli.chat.prompt_line import PipedLines
-from openclaw.cli.render import PlainText
 from openclaw.storage.home import Home
 from tests.fakes.command import CommandLine, openclaw
 from tests.fakes.files import write_files
 from tests.fakes.ollama_server import FakeOllama
 from tests.fakes.skill_home import SKILL
 from tests.fakes.talk import Talk, answer, call, new_home, talk
+from tests.fakes.typed_chat import type_into
 
 claw = CommandLine("context")
 
@@ -112,16 +109,7 @@ def test_the_difference_is_shown_for_the_latest_conversation(
 
 def typed(it: Talk, *lines: str) -> str:
     """What is shown when these lines are typed into a talk."""
-    out = io.StringIO()
-    chat = Chat(
-        it.app,
-        it.session,
-        PipedLines(io.StringIO("".join(f"{line}\n" for line in lines))),
-        PlainText(out, out, tools=True, notes=True, dim=False),
-        lambda line: print(line, file=out),
-    )
-    chat.run()
-    return out.getvalue()
+    return type_into(it.app, it.session, *lines)[1]
 
 
 def test_a_talk_shows_the_window_with_the_words_that_come_next(tmp_path: Path) -> None:

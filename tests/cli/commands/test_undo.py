@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import subprocess
 import sys
 from pathlib import Path
@@ -10,15 +9,14 @@ from pathlib import Path
 import pytest
 
 from openclaw.cli.chat.chat import Chat
-from openclaw.cli.chat.prompt_line import PipedLines
 from openclaw.cli.formatting import colour_diff
 from openclaw.cli.history_lines import state_words
 from openclaw.cli.main import run
-from openclaw.cli.render import PlainText
 from openclaw.history.turns import Turn
 from tests.fakes.command import CommandLine
 from tests.fakes.git_home import GitTalk, git_talk, identity, needs_git
 from tests.fakes.talk import Talk, answer, call, talk
+from tests.fakes.typed_chat import type_into
 
 A = "workspace/a.md"
 claw = CommandLine()
@@ -443,12 +441,8 @@ def test_a_file_that_is_no_text_has_no_lines(tmp_path: Path) -> None:
 
 def chat(it: Talk, *said: str) -> tuple[str, Chat]:
     """What a talk prints, the lines typed into it, and the talk."""
-    out = io.StringIO()
-    listener = PlainText(out, out, tools=False, notes=False, dim=False)
-    lines = PipedLines(io.StringIO("".join(f"{line}\n" for line in said)))
-    open_chat = Chat(it.app, it.session, lines, listener, lambda line: print(line, file=out))
-    open_chat.run()
-    return out.getvalue(), open_chat
+    _, shown, chat = type_into(it.app, it.session, *said)
+    return shown, chat
 
 
 def test_a_talk_takes_back_its_own_turns_and_goes_on(it: GitTalk) -> None:
