@@ -1,4 +1,4 @@
-"""`openclaw why`: what an answer is made of; and what a search leaves out of a prompt, and why."""
+"""`openclaw why`: what an answer is made of."""
 
 from __future__ import annotations
 
@@ -15,16 +15,7 @@ from openclaw.errors import UsageError
 from openclaw.inspection.why import NO_RECORD, find_why, why
 from openclaw.messages import Entry, ToolUse
 from openclaw.models.base import Reply
-from openclaw.retrieval.database import StoredChunk
-from openclaw.retrieval.passages import (
-    AGAIN,
-    IN_HEAD,
-    MAX_LEFT_OUT,
-    STRUCK,
-    PassageLimits,
-    choose_passages,
-)
-from openclaw.retrieval.ranking import FusedRow
+from openclaw.retrieval.passages import IN_HEAD, STRUCK
 from tests.fakes.command import CommandLine
 from tests.fakes.talk import Talk, answer, call, new_home, talk
 
@@ -54,64 +45,7 @@ def asked(it: Talk) -> Talk:
     return it
 
 
-# -------- what is left out
-
-
-def hit(row: int, score: float, text: str = "", **how: Any) -> tuple[FusedRow, StoredChunk]:
-    values = {"path": "memory/a.md", "start_line": row, "end_line": row, "struck": False, **how}
-    chunk = StoredChunk(
-        row=row, text=text or f"line {row}", headings=(), date="", label="",
-        mtime_ns=0, **values,
-    )  # fmt: skip
-    return FusedRow(row, score), chunk
-
-
-def rules(hits: list[Any], known: list[Any] | None = None, **how: Any) -> dict[int, str]:
-    usual = {"most": 3, "tokens": 100, "score": 0.5, "count": lambda text: len(text.split())}
-    found = choose_passages(hits, PassageLimits(**{**usual, **how}), known or [])
-    return {each.start_line: each.rule for each in found.left_out}
-
-
-def test_each_passage_that_is_left_out_names_its_rule() -> None:
-    hits = [
-        hit(1, 0.95),
-        hit(10, 0.9, struck=True),
-        hit(20, 0.8),
-        hit(30, 0.7, "line 20"),
-        hit(40, 0.6),
-        hit(50, 0.55),
-        hit(60, 0.4),
-    ]
-    assert rules(hits, [hit(70, 0.65, path="memory/MEMORY.md")]) == {
-        10: STRUCK,
-        30: AGAIN,
-        50: "over 3 passages",
-        60: "its score is below 0.50",
-        70: IN_HEAD,
-    }
-
-
-def test_a_fourth_passage_far_below_the_best_says_so() -> None:
-    near = [hit(10 * n, 0.9 - n / 100) for n in range(1, 5)]
-    assert rules([*near, hit(60, 0.6)], most=5) == {
-        60: "over 3 passages and below 0.8 of the best score"
-    }
-    assert rules([*near, hit(50, 0.8), hit(60, 0.79)], most=5) == {60: "over 5 passages"}
-
-
-def test_what_does_not_fit_the_tokens_says_so() -> None:
-    hits = [hit(1, 0.9, "word " * 30), hit(20, 0.8, "other " * 30), hit(40, 0.7, "third " * 30)]
-    assert rules(hits, tokens=65) == {40: "over 65 tokens in all"}
-
-
-def test_what_a_passage_holds_is_not_left_out_and_at_most_five_are_told() -> None:
-    hits = [hit(1, 0.9), hit(2, 0.8), *(hit(10 * n, 0.4) for n in range(2, 30))]
-    left = rules(hits)
-    assert 2 not in left and len(left) == MAX_LEFT_OUT == 5
-
-
-def test_a_weak_line_of_the_head_is_not_told() -> None:
-    assert rules([], [hit(1, 0.3)]) == {}
+# -------- one turn
 
 
 def test_a_turn_records_what_was_left_out_and_forgets_it_for_the_next(noted: Talk) -> None:
@@ -122,9 +56,6 @@ def test_a_turn_records_what_was_left_out_and_forgets_it_for_the_next(noted: Tal
     assert left["memory/MEMORY.md", 3] == IN_HEAD
     assert left["memory/2026-11-18.md", 4] == STRUCK
     assert records[1]["left_out"] == []
-
-
-# -------- one turn
 
 
 def test_all_of_a_turn_is_told(noted: Talk) -> None:

@@ -17,12 +17,11 @@ import pytest
 
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.retrieval.chunking import ELSEWHERE
-from openclaw.retrieval.database import StoredChunk
 from openclaw.retrieval.embedder_choice import EmbedderChoice
 from openclaw.retrieval.index import BACKGROUND
-from openclaw.retrieval.passages import CUT, Passage, PassageLimits, distinct, for_prompt
+from openclaw.retrieval.passages import Passage
 from openclaw.retrieval.question import LONGEST_QUESTION
-from openclaw.retrieval.ranking import FusedRow, respell
+from openclaw.retrieval.ranking import respell
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.retrieval.search import Search
 from openclaw.retrieval.snapshot import SnapshotView
@@ -465,90 +464,6 @@ def test_the_meaning_of_a_question_is_that_without_instructions(opened: Opened) 
 
 def recalled(search: Search, question: str, *skip: str) -> list[Passage]:
     return search.chosen_for_prompt(question, skip, 3, 400, len).passages
-
-
-def hit(row: int, score: float, text: str = "", **how: Any) -> tuple[FusedRow, StoredChunk]:
-    values = {"path": "memory/a.md", "start_line": row, "end_line": row, **how}
-    chunk = StoredChunk(
-        row=row, text=text or f"line {row}", date="", label="", mtime_ns=0,
-        headings=values.pop("headings", ()), struck=values.pop("struck", False), **values,
-    )  # fmt: skip
-    return FusedRow(row, score), chunk
-
-
-def limits(**how: Any) -> PassageLimits:
-    usual = {"most": 3, "tokens": 100, "score": 0.5, "count": lambda text: len(text.split())}
-    return PassageLimits(**{**usual, **how})
-
-
-def spans(found: list[Passage]) -> list[tuple[int, int]]:
-    return [(passage.start_line, passage.end_line) for passage in found]
-
-
-def test_weak_and_struck_passages_stay_out_of_a_prompt() -> None:
-    hits = [hit(9, 0.9, struck=True), hit(1, 0.6), hit(20, 0.5), hit(40, 0.49)]
-    assert spans(for_prompt(hits, limits())) == [(1, 1), (20, 20)]
-
-
-def test_neighbours_become_one_passage_in_the_order_of_the_file() -> None:
-    hits = [hit(5, 0.9), hit(30, 0.8), hit(4, 0.7), hit(6, 0.6), hit(50, 0.55)]
-    found = for_prompt(hits, limits())
-    assert spans(found) == [(4, 6), (30, 30), (50, 50)]
-    assert found[0].text == "line 4\nline 5\nline 6" and found[0].score == 0.9
-
-
-def test_a_heading_brings_the_lines_below_it_along_to_the_next_heading() -> None:
-    trip, costs = ("Trip",), ("Trip", "Costs")
-    hits = [
-        hit(1, 0.6, "# Trip", headings=trip),
-        hit(3, 0.2, headings=trip),
-        hit(2, 0.1, headings=trip),
-        hit(4, 0.1, "## Costs", headings=costs),
-        hit(5, 0.1, headings=costs),
-    ]
-    assert spans(for_prompt(hits, limits())) == [(1, 3)]
-
-
-def test_blank_lines_between_neighbours_are_kept() -> None:
-    first = hit(1, 0.9, start_line=1, end_line=2, text="a\nb")
-    second = hit(2, 0.8, start_line=4, end_line=4, text="c")
-    far = hit(3, 0.7, start_line=40, end_line=40, text="d")
-    found = for_prompt([first, second, far], limits())
-    assert [passage.text for passage in found] == ["a\nb\n\nc", "d"]
-    assert spans(found) == [(1, 4), (40, 40)]
-
-
-def test_no_more_than_the_tokens_and_passages_that_are_asked_for() -> None:
-    hits = [hit(10 * n, 0.9 - n / 100, f"word{n} " * 30) for n in range(1, 8)]
-    assert len(for_prompt(hits, limits(most=2, tokens=1000))) == 2
-    found = for_prompt(hits, limits(tokens=75))
-    assert sum(len(passage.text.split()) for passage in found) <= 75
-    assert found[2].text.endswith(CUT) and len(found) == 3
-
-
-def test_a_fourth_and_a_fifth_passage_come_only_near_the_best() -> None:
-    hits = [hit(10 * n, score) for n, score in enumerate((0.9, 0.6, 0.55, 0.55), 1)]
-    assert len(for_prompt(hits, limits(most=5))) == 3
-    hits = [hit(10 * n, 0.9 - n / 50) for n in range(1, 8)]
-    assert len(for_prompt(hits, limits(most=5))) == 5
-
-
-def test_a_neighbour_that_does_not_fit_is_left_out() -> None:
-    hits = [hit(5, 0.9, "short one"), hit(4, 0.8, "long " * 60), hit(6, 0.7, "short two")]
-    assert spans(for_prompt(hits, limits(tokens=50))) == [(5, 6)]
-
-
-def test_no_line_is_given_twice() -> None:
-    table = hit(1, 0.9, start_line=1, end_line=6)
-    kept = distinct([table, hit(3, 0.8), hit(7, 0.7), hit(7, 0.6, "piece two")], 9)
-    assert [chunk.row for _, chunk in kept] == [1, 7]
-
-
-def test_a_line_and_its_repetition_on_a_page_are_one() -> None:
-    page = hit(1, 0.9, "- Lena is allergic to nuts [[2026-03-05]]", path="memory/people/lena.md")
-    source = hit(7, 0.8, "- Lena is allergic to nuts <!-- fact, 2026-03-05, typed -->")
-    other = hit(9, 0.7, "- Lena is allergic to [[nuts]]")
-    assert [chunk.row for _, chunk in distinct([page, source, other], 9)] == [1, 9]
 
 
 def test_what_a_page_repeats_is_shown_where_it_was_said(home: Path, opened: Opened) -> None:
