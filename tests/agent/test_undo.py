@@ -13,7 +13,8 @@ from openclaw.events import Event, ToolEnd
 from openclaw.history.history import History
 from openclaw.history.rollback import Undo
 from openclaw.history.turns import UNKNOWN, Turn, TurnStep
-from tests.fakes.git_home import GitTalk, git_talk, needs_git, snapshot
+from tests.fakes.git_home import GitTalk, git_talk, snapshot
+from tests.fakes.needs import needs_git
 from tests.fakes.talk import call
 
 A, B, TODO = "workspace/a.md", "workspace/b.md", "memory/TODO.md"

@@ -11,7 +11,8 @@ from openclaw.agent.agent import Agent
 from openclaw.errors import OpenclawError
 from openclaw.history.record import LINES, Journal, begin, new_turn, place_of, read, unreadable
 from openclaw.history.turns import Kind, Turn, TurnStep
-from tests.fakes.git_home import GitTalk, git_talk, needs_git, posix_only
+from tests.fakes.git_home import GitTalk, git_talk
+from tests.fakes.needs import needs_git, posix
 from tests.fakes.talk import call
 
 pytestmark = needs_git
@@ -177,7 +178,7 @@ def test_a_line_that_was_cut_off_is_ignored(it: GitTalk) -> None:
     assert len(whole) == 1
 
 
-@posix_only
+@posix
 def test_a_record_that_cannot_be_begun_leaves_nothing(it: GitTalk) -> None:
     import resource
 

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks import git as benchmark
 from benchmarks.git import QUICK, USERS, main, make_home, seen_of_user, state, users_work
-from tests.fakes.git_home import needs_git
+from tests.fakes.needs import needs_git
 
 pytestmark = needs_git
 

@@ -24,7 +24,7 @@ from tests.attacks.homes import HOMES, Planted, plant
 from tests.attacks.orders import Call
 from tests.attacks.world import World, without_sandbox, world
 from tests.fakes.command import openclaw
-from tests.fakes.git_home import needs_git
+from tests.fakes.needs import needs_git
 from tests.fakes.ollama_server import Answer, FakeOllama
 
 pytestmark = [needs_git, pytest.mark.skipif(sys.platform == "win32", reason="links, lines for sh")]

@@ -20,25 +20,11 @@ from openclaw.cli.error_report import wants_json
 from openclaw.cli.main import run
 from openclaw.errors import UsageError
 from openclaw.storage.new_home import create_home
-from tests.fakes.command import Result, openclaw
+from tests.fakes.command import openclaw
 from tests.fakes.ollama_server import Answer, FakeOllama, last_words
+from tests.fakes.process import COMMAND, started
 
 LISTING = [each for each in DEFAULT_COMMANDS.items() if each[0] != "serve"]
-COMMAND = [sys.executable, "-m", "openclaw"]
-
-
-def started(*words: str, stdin: bytes = b"", **environ: str) -> Result:
-    """What these words do as a command of their own."""
-    done = subprocess.run(
-        [*COMMAND, *words],
-        input=stdin,
-        capture_output=True,
-        env={**os.environ, **environ},
-        timeout=60,
-        check=False,
-    )
-    out, err = done.stdout.decode("utf-8"), done.stderr.decode("utf-8")
-    return subprocess.CompletedProcess(words, done.returncode, out, err)
 
 
 def events(text: str) -> list[dict[str, Any]]:

@@ -4,63 +4,21 @@ homes that cannot be read or written. Other exit codes are in test_cli.py."""
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.fakes.command import openclaw
+from tests.fakes.command import Result, openclaw
+from tests.fakes.needs import posix
 from tests.fakes.ollama_server import Answer, FakeOllama
-
-COMMAND = [sys.executable, "-m", "openclaw"]
-posix = pytest.mark.skipif(os.name == "nt", reason="limits, signals and modes of POSIX")
-
-# A command under a limit on the size of files, or as a user for whom modes count (root's power to
-# pass them by is given up before the command begins).
-LIMITED = """\
-import os, resource, sys
-resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
-os.execv(sys.executable, [sys.executable, "-B", "-m", "openclaw", *sys.argv[2:]])
-"""
-COMMON = """\
-import ctypes, os, sys
-if os.geteuid() == 0:
-    prctl = ctypes.CDLL(None).prctl
-    if prctl(24, 1, 0, 0, 0) or prctl(24, 2, 0, 0, 0):
-        sys.exit(99)
-os.execv(sys.executable, [sys.executable, "-B", "-m", "openclaw", *sys.argv[1:]])
-"""
-Result = subprocess.CompletedProcess[str]
-
-
-def started(*words: str, stdin: bytes = b"", command: list[str] = COMMAND) -> Result:
-    done = subprocess.run(
-        [*command, *words], input=stdin, capture_output=True, timeout=60, check=False
-    )
-    out, err = done.stdout.decode("utf-8"), done.stderr.decode("utf-8")
-    assert "Traceback" not in err
-    return subprocess.CompletedProcess(words, done.returncode, out, err)
+from tests.fakes.process import COMMAND, common
 
 
 def asked(*words: str, stdin: bytes = b"") -> Result:
     done = openclaw(*words, stdin=stdin)
     assert "Traceback" not in done.stderr
-    return done
-
-
-def limited(size: int, *words: str) -> Result:
-    return started(*words, command=[sys.executable, "-c", LIMITED, str(size)])
-
-
-def common(*words: str) -> Result:
-    if sys.platform != "linux" and os.geteuid() == 0:
-        pytest.skip("root passes modes by")
-    done = started(*words, command=[sys.executable, "-c", COMMON])
-    if done.returncode == 99:
-        pytest.skip("root may not give up its power here")
     return done
 
 

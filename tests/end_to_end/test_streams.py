@@ -12,6 +12,7 @@ import pytest
 
 from tests.data.sample import sample
 from tests.fakes.command import openclaw
+from tests.fakes.needs import linux
 from tests.fakes.ollama_server import FakeOllama, last_words
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="lines for a POSIX shell")
@@ -88,8 +89,6 @@ def test_an_answer_that_cannot_be_printed_is_kept(home: Path, fake_ollama: FakeO
 
 # -------- input
 
-on_linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
-
 
 def shown(fake: FakeOllama) -> list[str]:
     """What each request held behind the time of day."""
@@ -100,10 +99,10 @@ def shown(fake: FakeOllama) -> list[str]:
     "line",
     [
         'while read x; do $openclaw "$x"; done < list',
-        pytest.param('cat list | while read x; do $openclaw "$x"; done', marks=on_linux),
+        pytest.param('cat list | while read x; do $openclaw "$x"; done', marks=linux),
         pytest.param(
             'cat list | while read x; do env $openclaw "$x"; done',
-            marks=(on_linux, pytest.mark.slow),
+            marks=(linux, pytest.mark.slow),
         ),
     ],
 )

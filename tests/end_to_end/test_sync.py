@@ -18,9 +18,10 @@ from openclaw.security.foreign_files import ForeignFiles
 from openclaw.storage.home import Home
 from tests.fakes.command import openclaw
 from tests.fakes.devices import Device, devices, hub
-from tests.fakes.git_home import copy_home, git, needs_git, posix_only
+from tests.fakes.git_home import copy_home, git
+from tests.fakes.needs import needs_git, posix
 
-pytestmark = [needs_git, posix_only]
+pytestmark = [needs_git, posix]
 DAY = "memory/2026-11-20.md"
 SCRIPT = "workspace/run.sh"
 TODO = "memory/TODO.md"

@@ -22,9 +22,9 @@ from openclaw.memory.todos import TodoFile
 from openclaw.storage.merge import conflicts
 from tests.data.sample import sample
 from tests.fakes.devices import Device, devices
-from tests.fakes.git_home import needs_git, posix_only
+from tests.fakes.needs import needs_git, posix
 
-pytestmark = [needs_git, posix_only]
+pytestmark = [needs_git, posix]
 WORD = "word{:05d}"
 TODO = "memory/TODO.md"
 

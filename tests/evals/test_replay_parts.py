@@ -18,7 +18,7 @@ from openclaw.messages import Entry, ToolCall, ToolUse
 from openclaw.storage.home import Home
 from openclaw.tools.toolbox import Toolbox
 from tests.cli.test_render import Terminal
-from tests.fakes.git_home import needs_git
+from tests.fakes.needs import needs_git
 from tests.fakes.talk import answer, call, new_home, new_toolbox, talk
 
 

@@ -13,8 +13,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from openclaw.events import Event
 from openclaw.storage.home import Home
 from openclaw.storage.new_home import create_home
@@ -22,8 +20,6 @@ from openclaw.storage.trust_store import trust_home
 from tests.fakes.files import kept_folder
 from tests.fakes.talk import Talk, call, notices, talk
 
-needs_git = pytest.mark.skipif(not shutil.which("git"), reason="there is no git")
-posix_only = pytest.mark.skipif(os.name == "nt", reason="file names and modes of POSIX")
 UNSEEN = (".git", ".openclaw")
 Snapshot = dict[str, tuple[int, bytes]]
 

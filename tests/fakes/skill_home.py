@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
-
-import pytest
 
 from openclaw.skills.source_records import read_source_records
 from openclaw.storage.home import Home
 from tests.fakes.command import CommandLine
 
 SKILL = "---\nname: {0}\ndescription: Does {0}. Use when asked.\n---\n\n# {0}\n"
-needs_git = pytest.mark.skipif(not shutil.which("git"), reason="needs git")
 
 
 def tree(folder: Path) -> dict[str, str]:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.git_home import GitTalk, git, git_talk, identity, needs_git, posix_only
+from tests.fakes.git_home import GitTalk, git, git_talk, identity
+from tests.fakes.needs import needs_git, posix
 from tests.fakes.talk import call, calls
 
 pytestmark = needs_git
@@ -79,7 +80,7 @@ def test_where_git_has_other_line_ends_than_the_folder_it_keeps_them(
     assert dos.read_bytes() == b"one\r\ntwo\r\n" and it.dirty() == ""
 
 
-@posix_only
+@posix
 def test_files_are_committed_as_they_are_past_any_filter(it: GitTalk) -> None:
     it.git("config", "filter.upper.clean", "tr a-z A-Z")
     it.git("config", "filter.upper.smudge", "tr A-Z a-z")
@@ -126,7 +127,7 @@ def test_two_ways_to_write_one_letter_are_two_files_where_they_are(it: GitTalk) 
     it.there_and_back()
 
 
-@posix_only
+@posix
 def test_names_that_only_a_command_can_make(it: GitTalk) -> None:
     it.shell("printf one > \"$(printf 'workspace/new\\nline\\ttab.md')\"")
     assert it.changed() == ["workspace/new\nline\ttab.md"]
@@ -135,14 +136,14 @@ def test_names_that_only_a_command_can_make(it: GitTalk) -> None:
     assert it.dirty() == ""
 
 
-@posix_only
+@posix
 def test_a_name_that_is_no_text_does_no_harm(it: GitTalk) -> None:
     it.shell("printf one > \"$(printf 'workspace/b\\377d.md')\"; printf two > workspace/good.md")
     assert "workspace/good.md" in it.changed()
     assert it.git("status", "--porcelain", "-uno") == ""
 
 
-@posix_only
+@posix
 def test_a_program_stays_one(it: GitTalk) -> None:
     it.shell("printf '#!/bin/sh\\n' > workspace/run.sh; chmod 755 workspace/run.sh")
     entry = it.git("ls-tree", "HEAD", "workspace/run.sh")
@@ -154,7 +155,7 @@ def test_a_program_stays_one(it: GitTalk) -> None:
     assert os.access(it.root / "workspace" / "run.sh", os.X_OK)
 
 
-@posix_only
+@posix
 def test_a_link_is_left_to_the_user(it: GitTalk) -> None:
     (it.root / "workspace" / "real.md").write_text("one\n")
     (it.root / "workspace" / "link.md").symlink_to("real.md")
@@ -165,7 +166,7 @@ def test_a_link_is_left_to_the_user(it: GitTalk) -> None:
     it.there_and_back()
 
 
-@posix_only
+@posix
 def test_a_folder_that_leads_elsewhere_is_left_to_the_user(it: GitTalk, tmp_path: Path) -> None:
     (it.root / "workspace" / "deep").mkdir()
     (it.root / "workspace" / "way").symlink_to("deep")
@@ -174,7 +175,7 @@ def test_a_folder_that_leads_elsewhere_is_left_to_the_user(it: GitTalk, tmp_path
     it.there_and_back()
 
 
-@posix_only
+@posix
 def test_a_file_that_a_command_deletes_comes_back(it: GitTalk) -> None:
     it.write(A, "one\n")
     it.shell(f"rm {A}")
@@ -184,7 +185,7 @@ def test_a_file_that_a_command_deletes_comes_back(it: GitTalk) -> None:
     assert (it.root / A).read_bytes() == b"one\n" and it.dirty() == ""
 
 
-@posix_only
+@posix
 def test_a_file_that_a_command_moves_comes_back(it: GitTalk) -> None:
     it.write(A, "one\n")
     it.shell(f"mkdir workspace/d; mv {A} workspace/d/b.md")
@@ -194,7 +195,7 @@ def test_a_file_that_a_command_moves_comes_back(it: GitTalk) -> None:
     assert (it.root / A).exists() and not (it.root / "workspace" / "d" / "b.md").exists()
 
 
-@posix_only
+@posix
 def test_a_file_becomes_a_folder_and_back(it: GitTalk) -> None:
     it.write("workspace/x", "one\n")
     it.shell("rm workspace/x; mkdir workspace/x; echo in > workspace/x/y")
@@ -205,7 +206,7 @@ def test_a_file_becomes_a_folder_and_back(it: GitTalk) -> None:
     assert (it.root / "workspace" / "x" / "y").read_bytes() == b"in\n" and it.dirty() == ""
 
 
-@posix_only
+@posix
 def test_a_file_too_large_to_keep_is_named_and_left(it: GitTalk) -> None:
     it.shell("truncate -s 60M workspace/big.bin; echo small > workspace/small.md")
     assert "workspace/small.md" in it.changed() and "workspace/big.bin" not in it.changed()

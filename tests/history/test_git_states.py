@@ -12,17 +12,8 @@ import pytest
 
 from openclaw.history.history import History
 from openclaw.history.record import Journal, new_turn
-from tests.fakes.git_home import (
-    GitTalk,
-    git,
-    git_talk,
-    identity,
-    index_untouched,
-    needs_git,
-    posix_only,
-    snapshot,
-    waits,
-)
+from tests.fakes.git_home import GitTalk, git, git_talk, identity, index_untouched, snapshot, waits
+from tests.fakes.needs import needs_git, posix
 from tests.fakes.talk import answer, new_home, talk
 
 pytestmark = needs_git
@@ -203,7 +194,7 @@ def test_signing_that_fails_is_not_asked_for(it: GitTalk) -> None:
     it.there_and_back()
 
 
-@posix_only
+@posix
 @pytest.mark.parametrize("elsewhere", [False, True])
 def test_hooks_do_not_run(elsewhere: bool, it: GitTalk, tmp_path: Path) -> None:
     hooks = tmp_path / "hooks" if elsewhere else it.root / ".git" / "hooks"

@@ -13,16 +13,8 @@ from openclaw.errors import OpenclawError
 from openclaw.history.history import COMMITTING, History
 from openclaw.history.record import place_of
 from openclaw.storage.safe_open import NotOrdinary, read_plain_file
-from tests.fakes.git_home import (
-    GitTalk,
-    git,
-    git_talk,
-    identity,
-    needs_git,
-    posix_only,
-    snapshot,
-    waits,
-)
+from tests.fakes.git_home import GitTalk, git, git_talk, identity, snapshot, waits
+from tests.fakes.needs import needs_git, posix
 from tests.fakes.talk import call, notices, talk
 
 pytestmark = needs_git
@@ -37,7 +29,7 @@ def it(tmp_path: Path) -> GitTalk:
 # -------- what a command leaves
 
 
-@posix_only
+@posix
 @pytest.mark.parametrize("leaf", [True, False], ids=["file", "folder"])
 def test_nothing_is_written_or_removed_through_a_link_that_a_command_left(
     leaf: bool, it: GitTalk, tmp_path: Path
@@ -53,7 +45,7 @@ def test_nothing_is_written_or_removed_through_a_link_that_a_command_left(
         assert (outside / "keys").read_text() == "the user's own"
 
 
-@posix_only
+@posix
 def test_what_a_link_leads_to_is_not_read_into_the_history(it: GitTalk, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("never to be seen")
     it.write(A, "one\n")
@@ -62,7 +54,7 @@ def test_what_a_link_leads_to_is_not_read_into_the_history(it: GitTalk, tmp_path
     assert "never to be seen" not in every
 
 
-@posix_only
+@posix
 def test_a_pipe_in_place_of_a_file_holds_nobody_up(it: GitTalk) -> None:
     it.write(A, "one\n")
     it.shell(f"rm {A}; mkfifo {A}")
@@ -70,7 +62,7 @@ def test_a_pipe_in_place_of_a_file_holds_nobody_up(it: GitTalk) -> None:
     assert stat.S_ISFIFO((it.root / A).lstat().st_mode)
 
 
-@posix_only
+@posix
 def test_only_plain_files_are_looked_at(tmp_path: Path) -> None:
     (tmp_path / "d").mkdir()
     (tmp_path / "d" / "f").write_text("x")
@@ -91,7 +83,7 @@ def test_only_plain_files_are_looked_at(tmp_path: Path) -> None:
     )
 
 
-@posix_only
+@posix
 def test_a_file_of_which_not_all_was_kept_is_named_at_once_and_left_by_undo(
     it: GitTalk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,7 +95,7 @@ def test_a_file_of_which_not_all_was_kept_is_named_at_once_and_left_by_undo(
     assert taken.missing == (A,) and (it.root / A).read_text() == "and another\n"
 
 
-@posix_only
+@posix
 def test_whether_a_file_can_be_run_goes_back_and_forth(it: GitTalk) -> None:
     it.write(A, "#!/bin/sh\n")
     it.shell(f"chmod +x {A}")
@@ -117,7 +109,7 @@ def test_whether_a_file_can_be_run_goes_back_and_forth(it: GitTalk) -> None:
     assert (it.root / A).stat().st_mode & 0o111
 
 
-@posix_only
+@posix
 def test_copies_are_for_this_user_alone(tmp_path: Path) -> None:
     home = talk(tmp_path / "home")
     home.say("Write.", call("write_file", path=A, content="x\n"), "Done.")
@@ -127,7 +119,7 @@ def test_copies_are_for_this_user_alone(tmp_path: Path) -> None:
 # -------- an undo that cannot be
 
 
-@posix_only
+@posix
 @pytest.mark.skipif(os.name != "nt" and os.geteuid() == 0, reason="root may write anything")
 def test_an_undo_that_cannot_write_leaves_all_as_it_was(it: GitTalk) -> None:
     two = (call("write_file", path=A, content="1\n"), call("write_file", path=B, content="1\n"))
@@ -142,7 +134,7 @@ def test_an_undo_that_cannot_write_leaves_all_as_it_was(it: GitTalk) -> None:
     assert snapshot(it.root) == before and not it.talk.app.history.unfinished()
 
 
-@posix_only
+@posix
 def test_a_link_put_in_the_way_during_an_undo_undoes_the_undo(
     it: GitTalk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

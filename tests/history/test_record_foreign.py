@@ -31,7 +31,8 @@ from openclaw.history.rollback import write_if_unchanged
 from openclaw.history.turns import Kind, TurnStep
 from openclaw.security.untrusted import private_key
 from openclaw.storage.home import Home, is_inside
-from tests.fakes.git_home import GitTalk, copy_home, git_talk, identity, needs_git, snapshot
+from tests.fakes.git_home import GitTalk, copy_home, git_talk, identity, snapshot
+from tests.fakes.needs import needs_git
 
 DATA = b"pwned\n"
 NAME = hashlib.sha256(DATA).hexdigest()

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
@@ -15,11 +13,11 @@ from openclaw.history.blame import blame
 from openclaw.history.differences import Difference, differences, lines_of
 from openclaw.history.turns import UNKNOWN, Kind, Turn, TurnStep
 from openclaw.storage.merge import blocks
+from tests.fakes.needs import needs_git
 
 texts = some.lists(some.sampled_from(["a\n", "b\n", "c\n", "d\n", "\n", "e"]), max_size=12).map(
     lambda lines: "".join(line if line.endswith("\n") else line + "\n" for line in lines).encode()
 )
-needs_git = pytest.mark.skipif(not shutil.which("git"), reason="there is no git")
 
 
 def turn(name: str, kind: Kind = "turn") -> Turn:

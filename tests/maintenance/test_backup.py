@@ -29,10 +29,10 @@ from tests.fakes.command import CommandLine
 from tests.fakes.files import write_files
 from tests.fakes.git_home import copy_home
 from tests.fakes.git_home import git as run_git
+from tests.fakes.needs import posix
 
 claw = CommandLine()
 
-POSIX = pytest.mark.skipif(os.name == "nt", reason="links and modes of POSIX")
 Change = Callable[[dict[str, bytes], dict[str, tarfile.TarInfo]], None]
 
 
@@ -141,12 +141,12 @@ def test_secrets_come_along_only_when_that_is_said(home: Home, tmp_path: Path) -
         assert stat.S_IMODE(kept.stat().st_mode) == 0o600
 
 
-@POSIX
+@posix
 def test_only_this_user_may_read_the_archive(archive: Path) -> None:
     assert stat.S_IMODE(archive.stat().st_mode) == 0o600
 
 
-@POSIX
+@posix
 def test_links_inside_come_along_and_links_out_are_named(home: Home, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (home.workspace / "in").symlink_to("../memory/MEMORY.md")
@@ -161,7 +161,7 @@ def test_links_inside_come_along_and_links_out_are_named(home: Home, tmp_path: P
     assert (tmp_path / "new/workspace/dangling").is_symlink()
 
 
-@POSIX
+@posix
 def test_a_place_that_is_a_link_is_kept_as_a_folder_when_the_settings_name_it(
     home: Home, tmp_path: Path
 ) -> None:
@@ -176,7 +176,7 @@ def test_a_place_that_is_a_link_is_kept_as_a_folder_when_the_settings_name_it(
     assert (tmp_path / "new/memory/MEMORY.md").is_file()
 
 
-@POSIX
+@posix
 def test_modes_names_and_pipes(home: Home, tmp_path: Path) -> None:
     script = home.workspace / "run\nme.sh"
     script.write_text("#!/bin/sh\n", "utf-8")
@@ -190,7 +190,7 @@ def test_modes_names_and_pipes(home: Home, tmp_path: Path) -> None:
     assert (tmp_path / "new/workspace/in\\out.md").is_file()
 
 
-@POSIX
+@posix
 @pytest.mark.parametrize(("mode", "made"), [(0o700, None), (0o755, 0o700), (0o750, 0o755)])
 def test_a_home_that_is_closed_to_others_is_so_again(
     home: Home, tmp_path: Path, mode: int, made: int | None
@@ -204,7 +204,7 @@ def test_a_home_that_is_closed_to_others_is_so_again(
     assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == mode & (made or 0o777)
 
 
-@POSIX  # a path of Windows is not that long
+@posix  # a path of Windows is not that long
 def test_folders_that_are_nested_deeply_come_along(home: Home, tmp_path: Path) -> None:
     deep = [home.memory]
     for _ in range(sys.getrecursionlimit() + 100):
@@ -376,7 +376,7 @@ def _listed(data: dict[str, bytes], **links: str) -> None:
     data[MANIFEST] = json.dumps(shape).encode()
 
 
-@POSIX
+@posix
 def test_a_link_through_another_link_cannot_come_out_elsewhere(
     archive: Path, tmp_path: Path
 ) -> None:
@@ -389,7 +389,7 @@ def test_a_link_through_another_link_cannot_come_out_elsewhere(
     assert "out of the home" in refused(rewritten(archive, change), tmp_path)
 
 
-@POSIX
+@posix
 def test_nothing_is_written_through_a_link(archive: Path, tmp_path: Path) -> None:
     def change(data: dict[str, bytes], infos: dict[str, tarfile.TarInfo]) -> None:
         _link("workspace/sub", "../memory", infos)
@@ -435,7 +435,7 @@ def test_the_commands_say_what_they_did(
     assert len(claw.error("restore", "b.tar.gz", "fourth", code=6).splitlines()) == 2
 
 
-@POSIX
+@posix
 def test_a_folder_that_cannot_be_listed_makes_no_backup(home: Home, tmp_path: Path) -> None:
     closed = home.workspace / "empty"
     closed.chmod(0)

@@ -3,7 +3,6 @@ the files as they are."""
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import sqlite3
@@ -28,8 +27,7 @@ from tests.fakes.index import (
     plain_upkeep,
     split_lines,
 )
-
-posix = pytest.mark.skipif(os.name == "nt", reason="signals, limits and modes of POSIX")
+from tests.fakes.needs import posix
 
 BEGIN = """\
 import sys, time

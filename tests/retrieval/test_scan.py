@@ -13,8 +13,7 @@ from openclaw.retrieval.database import Stamp
 from openclaw.retrieval.scan import IgnoreCache, IndexOptions, Scan, find_files
 from openclaw.storage.home import Home
 from tests.fakes.files import write_files
-
-links = pytest.mark.skipif(os.name == "nt", reason="symlinks need a privilege on Windows")
+from tests.fakes.needs import posix
 
 
 @pytest.fixture
@@ -219,7 +218,7 @@ def test_the_home_itself_may_be_named_and_what_is_no_note_stays_out(home: Path) 
     assert "skills/x/SKILL.md" in found(home, "skills")
 
 
-@links
+@posix
 def test_a_symlink_that_leaves_the_home_is_not_followed(home: Path, tmp_path: Path) -> None:
     put(tmp_path, "outside/secret.md")
     (home / "workspace/file.md").symlink_to(tmp_path / "outside/secret.md")
@@ -228,7 +227,7 @@ def test_a_symlink_that_leaves_the_home_is_not_followed(home: Path, tmp_path: Pa
     assert found(home) == []
 
 
-@links
+@posix
 def test_a_symlink_to_a_closed_folder_is_not_followed(home: Path) -> None:
     put(home, ".openclaw/x.md", "sessions/one.json", "memory/inbox/c.md", "memory/TESTS.md")
     (home / "workspace/in").symlink_to(home / "memory/inbox")
@@ -240,14 +239,14 @@ def test_a_symlink_to_a_closed_folder_is_not_followed(home: Path) -> None:
     assert found(home) == []
 
 
-@links
+@posix
 def test_a_symlink_to_a_folder_whose_name_begins_like_a_closed_one_is_followed(home: Path) -> None:
     put(home, "sessions-of-yoga/monday.md")
     (home / "workspace/yoga").symlink_to(home / "sessions-of-yoga")
     assert found(home) == ["workspace/yoga/monday.md"]
 
 
-@links
+@posix
 def test_a_symlink_inside_the_home_gives_each_file_once(home: Path) -> None:
     put(home, "memory/a.md", "skills/x/SKILL.md")
     (home / "workspace/again.md").symlink_to(home / "memory/a.md")

@@ -16,8 +16,7 @@ from openclaw.messages import Entry, ToolUse
 from openclaw.sessions.export import export_markdown
 from openclaw.sessions.session import Session, from_json
 from openclaw.sessions.store import SessionStore
-
-POSIX = pytest.mark.skipif(os.name == "nt", reason="POSIX only")
+from tests.fakes.needs import posix
 
 
 @pytest.fixture
@@ -338,7 +337,7 @@ def test_a_fork_into_a_damaged_part_is_refused_and_one_behind_it_is_made(
 # -------- faults and kills
 
 
-@POSIX
+@posix
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write")
 def test_an_archive_that_is_read_only_leaves_the_session_as_it_was(store: SessionStore) -> None:
     session = saved(store, 6)
@@ -377,7 +376,7 @@ FULL_DISK = (
 )
 
 
-@POSIX
+@posix
 @pytest.mark.parametrize(("limit", "file"), [(500, "0001.json"), (3000, "long.json")])
 def test_a_full_disk_leaves_the_session_as_it_was(
     store: SessionStore, limit: int, file: str

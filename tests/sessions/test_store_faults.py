@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,11 +17,10 @@ from openclaw.sessions.session_files import notes_path
 from openclaw.sessions.session_search import search
 from openclaw.sessions.store import SessionStore
 from tests.fakes.command import CommandLine
+from tests.fakes.needs import posix
 from tests.fakes.talk import talk
 
 claw = CommandLine("sessions")
-
-POSIX = pytest.mark.skipif(os.name == "nt", reason="links need a right on Windows")
 
 
 def saved(store: SessionStore, count: int = 10, name: str = "long") -> Session:
@@ -147,7 +145,7 @@ def test_two_that_are_damaged_within_a_second_are_both_kept(store: SessionStore)
     assert kept == {b"{one", b"{two"}
 
 
-@POSIX
+@posix
 def test_a_damaged_session_stays_whole_where_its_notes_cannot_be_moved(
     store: SessionStore,
 ) -> None:
@@ -282,7 +280,7 @@ def test_a_fork_ends_at_the_message_of_that_number_when_a_part_was_edited(
 # -------- deleting
 
 
-@POSIX
+@posix
 def test_deleting_does_not_follow_a_linked_archive(
     store: SessionStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -297,7 +295,7 @@ def test_deleting_does_not_follow_a_linked_archive(
     assert f"what it led to was left: {outside}" in " ".join(capsys.readouterr().err.split())
 
 
-@POSIX
+@posix
 @pytest.mark.parametrize("target", ["nowhere", "long"])
 def test_a_link_that_leads_nowhere_is_deleted(store: SessionStore, target: str) -> None:
     saved(store)
@@ -350,7 +348,7 @@ def test_a_search_reads_the_list_of_parts_once_a_conversation(store: SessionStor
     assert len(looks) <= 4
 
 
-@POSIX
+@posix
 def test_a_file_that_is_no_plain_one_is_told_with_what_to_do(store: SessionStore) -> None:
     saved(store)
     (store.folder / "other.json").symlink_to(store.folder / "long.json")

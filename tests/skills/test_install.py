@@ -18,8 +18,9 @@ from openclaw.skills.install import install_staged, remove, stage_skill
 from openclaw.skills.sources import Origin
 from openclaw.storage.home import Home
 from openclaw.types import Unrecorded
-from tests.end_to_end.test_faults import common, limited, posix
 from tests.fakes.files import write_files
+from tests.fakes.needs import posix
+from tests.fakes.process import common, limited
 from tests.fakes.skill_home import SKILL, Claw, tree
 from tests.fakes.terminal import exit_code, on_terminal
 

@@ -15,9 +15,9 @@ from openclaw.skills.skill import read_skill_file
 from openclaw.skills.source_records import read_source_records, record
 from openclaw.storage.home import Home
 from tests.data.sample import sample
-from tests.end_to_end.test_faults import posix
 from tests.fakes.files import write_files
-from tests.fakes.skill_home import SKILL, Claw, in_git, needs_git, repository, tree
+from tests.fakes.needs import needs_git, posix
+from tests.fakes.skill_home import SKILL, Claw, in_git, repository, tree
 
 
 def test_other_entries_keep_their_values_and_their_order(home: Home) -> None:

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from openclaw.skills.skill import ListedSkill, Root, check_skill, list_skills
+from tests.fakes.needs import posix
 from tests.fakes.skills import GOOD, front, put
-
-posix = pytest.mark.skipif(sys.platform == "win32", reason="links and pipes need POSIX")
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ import pytest
 from openclaw.errors import OpenclawError
 from openclaw.skills import sources
 from openclaw.skills.sources import Origin, read_origin
-from tests.end_to_end.test_faults import posix
 from tests.fakes.files import write_files
-from tests.fakes.skill_home import SKILL, Claw, in_git, needs_git, repository
+from tests.fakes.needs import needs_git, posix
+from tests.fakes.skill_home import SKILL, Claw, in_git, repository
 
 
 @needs_git

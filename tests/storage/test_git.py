@@ -15,7 +15,8 @@ from openclaw.storage.git import Git, is_own
 from openclaw.storage.git_remote import Remote
 from openclaw.storage.git_settings import find_repository_problem
 from openclaw.storage.new_home import create_home
-from tests.fakes.git_home import GitTalk, git, git_talk, identity, needs_git
+from tests.fakes.git_home import GitTalk, git, git_talk, identity
+from tests.fakes.needs import needs_git
 
 pytestmark = [needs_git, pytest.mark.skipif(os.name == "nt", reason="links of POSIX")]
 A = "workspace/a.md"

@@ -18,7 +18,8 @@ from openclaw.storage.home import Home, find_home, holds_notes, name_trouble
 from openclaw.storage.new_home import files_of, starter_files
 from openclaw.types import ToolProblem
 from tests.fakes.files import write_files
-from tests.fakes.git_home import git, identity, needs_git, posix_only
+from tests.fakes.git_home import git, identity
+from tests.fakes.needs import needs_git, posix
 
 
 @pytest.fixture
@@ -238,7 +239,7 @@ def test_the_starter_has_the_three_files_of_the_workspace() -> None:
 
 
 @needs_git
-@posix_only
+@posix
 def test_a_new_home_has_nothing_of_what_the_clone_has_made_as_a_home(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

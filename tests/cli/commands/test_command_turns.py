@@ -23,7 +23,8 @@ from openclaw.storage.home import Home
 from openclaw.storage.trust_store import trust_home
 from tests.fakes.command import CommandLine
 from tests.fakes.files import kept_folder, write_files
-from tests.fakes.git_home import Snapshot, git, identity, needs_git, posix_only, snapshot
+from tests.fakes.git_home import Snapshot, git, identity, snapshot
+from tests.fakes.needs import needs_git, posix
 from tests.fakes.skill_home import SKILL
 
 claw = CommandLine()
@@ -229,7 +230,7 @@ def test_a_command_works_while_the_settings_cannot_be_read(place: Place) -> None
     assert (place.home.memory / "TODO.md").read_text("utf-8") == TODO
 
 
-@posix_only
+@posix
 def test_a_home_that_is_reached_through_a_link_is_recorded_too(place: Place) -> None:
     before = place.files()
     link = place.home.root.parent / "link"

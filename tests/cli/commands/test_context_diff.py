@@ -12,7 +12,8 @@ from openclaw.cli.commands.context import change_lines
 from openclaw.errors import UsageError
 from openclaw.inspection.context import HeadChanges, context_report, head_changes
 from tests.fakes.files import write_files
-from tests.fakes.git_home import GitTalk, git_talk, needs_git
+from tests.fakes.git_home import GitTalk, git_talk
+from tests.fakes.needs import needs_git
 from tests.fakes.skill_home import SKILL
 from tests.fakes.talk import Talk, answer, call, talk
 

@@ -15,11 +15,11 @@ from openclaw.storage.home import Home
 from openclaw.storage.new_home import create_home
 from tests.fakes.command import CommandLine
 from tests.fakes.files import write_files
+from tests.fakes.needs import needs_git
 
 claw = CommandLine()
 
 GIT = shutil.which("git")
-needs_git = pytest.mark.skipif(not GIT, reason="git is not installed")
 
 
 def git(root: Path, *words: str) -> str:

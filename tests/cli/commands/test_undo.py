@@ -14,7 +14,8 @@ from openclaw.cli.history_lines import state_words
 from openclaw.cli.main import run
 from openclaw.history.turns import Turn
 from tests.fakes.command import CommandLine
-from tests.fakes.git_home import GitTalk, git_talk, identity, needs_git
+from tests.fakes.git_home import GitTalk, git_talk, identity
+from tests.fakes.needs import needs_git
 from tests.fakes.talk import Talk, answer, call, talk
 from tests.fakes.typed_chat import type_into
 

@@ -25,8 +25,8 @@ from openclaw.security.masking import Masker
 from openclaw.storage.home import Home
 from tests.fakes.files import write_file
 from tests.fakes.git_home import copy_home
+from tests.fakes.needs import posix
 
-POSIX = pytest.mark.skipif(os.name == "nt", reason="modes and paths of POSIX")
 YEAR = 366 * 24 * 3600.0
 
 
@@ -250,7 +250,7 @@ def test_a_sound_head_and_a_rule_are_no_fault(home: Home, text: str) -> None:
 # -------- below the files
 
 
-@POSIX
+@posix
 @pytest.mark.parametrize(
     ("path", "mode"),
     [
@@ -270,7 +270,7 @@ def test_access_is_given_back(home: Home, path: str, mode: int) -> None:
     assert stat.S_IMODE((home.root / path).stat().st_mode) & 0o600 == 0o600
 
 
-@POSIX
+@posix
 def test_a_file_of_the_workspace_may_be_read_only(home: Home) -> None:
     (home.workspace / "SOUL.md").chmod(0o444)
     assert one(home, "access").state == "ok"
@@ -380,7 +380,7 @@ def test_secrets_that_a_prompt_has_moved_aside_are_put_back(home: Home) -> None:
     assert "hunter2-Zx81kQ" in fresh.reveal(first) and "zebra9-Qp73vY" in fresh.reveal(second)
 
 
-@POSIX
+@posix
 def test_secrets_that_others_may_read_are_closed(home: Home) -> None:
     Masker(home.private / "secrets.json").mask("password: hunter2-Zx81kQ")
     (home.private / "secrets.json").chmod(0o644)
@@ -460,7 +460,7 @@ MOUNTS = {
         ("/Volumes/My Share/home", "smbfs"),
     ],
 )
-@POSIX
+@posix
 def test_a_network_file_system_is_known_by_its_mount(path: str, name: str) -> None:
     assert of_mounts(MOUNTS, Path(path)) == name
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,9 +22,8 @@ from openclaw.storage.git import Git
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock
 from tests.fakes.git_home import copy_home
+from tests.fakes.needs import needs_git
 from tests.maintenance.doctor.test_checkup import kept, look, one, put, repaired
-
-needs_git = pytest.mark.skipif(not shutil.which("git"), reason="no git here")
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,10 +17,9 @@ from openclaw.maintenance.importers.steps import ImportStep
 from openclaw.storage.home import Home
 from openclaw.types import Unrecorded
 from tests.cli.commands.test_import import SAMPLES, sample, state
-from tests.end_to_end.test_faults import common, limited, posix, started
 from tests.fakes.git_home import copy_home
-
-linux = pytest.mark.skipif(sys.platform != "linux", reason="needs names of bytes, with case")
+from tests.fakes.needs import linux, posix
+from tests.fakes.process import common, limited, started
 
 
 @pytest.fixture

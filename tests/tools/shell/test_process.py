@@ -27,9 +27,8 @@ from openclaw.tools.shell.process import (
     threads_below,
     to_command_line,
 )
+from tests.fakes.needs import linux, posix
 
-posix = pytest.mark.skipif(os.name == "nt", reason="sh and signals")
-linux = pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
 ENV = {"PATH": os.environ.get("PATH", os.defpath)}
 
 

@@ -1,0 +1,13 @@
+"""Marks of the tests that need something of the machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+
+import pytest
+
+posix = pytest.mark.skipif(os.name == "nt", reason="links, modes, signals and a shell of POSIX")
+linux = pytest.mark.skipif(sys.platform != "linux", reason="what Linux alone has")
+needs_git = pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
