@@ -84,7 +84,7 @@ def show_lines(open_home: OpenHome, turn: Turn) -> Iterator[str]:
     """All of one entry: head, prompt and answer, calls, files, and the diff."""
     history = open_home.history
     yield from head_lines(turn, history.waiting)
-    spoken = find_exchange(turn, history, open_home.sessions)
+    spoken = find_exchange(open_home, turn)
     for name, text in (("Prompt", spoken.prompt), ("Answer", spoken.answer)):
         if text:
             yield from ("", f"{name}:", *(f"    {line}" for line in harmless(text).splitlines()))
@@ -151,7 +151,7 @@ def _line_report(
     yield f"  by {kind} {turn.id}, {minute(turn.at)}, {one_line(turn.model) or 'no model'}"
     if turn.session:
         yield f"  in {one_line(turn.session)}" + (f", turn {turn.number}" if turn.number else "")
-    prompt = find_exchange(turn, open_home.history, open_home.sessions).prompt or turn.subject
+    prompt = find_exchange(open_home, turn).prompt or turn.subject
     first, *rest = harmless(prompt).splitlines() or [""]
     yield from (f"  prompt: {first}", *(f"          {each}" for each in rest))
     yield f"  all of it: {show} {turn.id}"

@@ -11,12 +11,10 @@ from typing import Any
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
 from openclaw.history.blame import Line, blame
-from openclaw.history.history import History
 from openclaw.history.turns import Turn
 from openclaw.home.open_home import OpenHome
 from openclaw.inspection.why import why_of
 from openclaw.security.display import main_argument
-from openclaw.sessions.store import SessionStore
 from openclaw.storage.home import Home
 from openclaw.storage.safe_open import read_bytes
 from openclaw.types import ToolProblem
@@ -33,11 +31,11 @@ class Exchange:
     calls: tuple[str, ...] = ()
 
 
-def find_exchange(turn: Turn, contents: History, store: SessionStore) -> Exchange:
+def find_exchange(open_home: OpenHome, turn: Turn) -> Exchange:
     """The prompt, answer and calls of a turn. All are empty for an undo, and where the conversation
     is not kept."""
     try:
-        found = why_of(turn, contents, store)
+        found = why_of(open_home, turn)
     except OpenclawError:
         return Exchange()
     calls = (
@@ -108,7 +106,6 @@ def writer_of(turn: Turn | None) -> str:
 
 def blame_json(open_home: OpenHome, path: str, lines: Sequence[Line]) -> list[dict[str, Any]]:
     """The lines as JSON, each with its writer, and the prompt when a turn wrote it."""
-    history, sessions = open_home.history, open_home.sessions
     prompts: dict[str, str] = {}
     found: list[dict[str, Any]] = []
     for line in lines:
@@ -117,7 +114,7 @@ def blame_json(open_home: OpenHome, path: str, lines: Sequence[Line]) -> list[di
         told |= {"turn": "", "kind": "", "at": "", "session": "", "number": 0, "commit": ""}
         if turn is not None:
             if turn.id and turn.id not in prompts:
-                prompts[turn.id] = find_exchange(turn, history, sessions).prompt or turn.subject
+                prompts[turn.id] = find_exchange(open_home, turn).prompt or turn.subject
             told |= {"turn": turn.id, "kind": turn.kind, "at": turn.at, "session": turn.session}
             told |= {"number": turn.number, "commit": turn.commit}
         found.append(told | {"prompt": prompts.get(turn.id, "") if turn else ""})

@@ -114,10 +114,10 @@ def find_why(
         return _why(store, session, int(ref or 0) or session.turns)
     if colon and _NUMBER.fullmatch(number):
         return _why(store, store.load(name), int(number))
-    return why_of(open_home.history.find(ref), open_home.history, store)
+    return why_of(open_home, open_home.history.find(ref))
 
 
-def why_of(turn: Turn, history: History, store: SessionStore) -> Why:
+def why_of(open_home: OpenHome, turn: Turn) -> Why:
     """Return the explanation of an entry of the history. OpenclawError when it is no answer, or its
     conversation is not kept."""
     if not (turn.session and turn.number):
@@ -125,7 +125,8 @@ def why_of(turn: Turn, history: History, store: SessionStore) -> Why:
             f"{turn.id} is no answer: it is of the kind '{turn.kind}'",
             "see the turns: openclaw log",
         )
-    kept = session_after(turn, history)
+    store = open_home.sessions
+    kept = session_after(turn, open_home.history)
     return _why(store, kept or store.load(store.find(turn.session)), turn.number)
 
 

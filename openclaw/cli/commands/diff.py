@@ -50,7 +50,7 @@ def show(ctx: typer.Context, turn: Ref = "", as_json: AsJson = False) -> None:
         if not as_json:
             print_lines(show_lines(agent, found))
             return
-        spoken = find_exchange(found, agent.history, agent.sessions)
+        spoken = find_exchange(agent, found)
         print_json(
             turn_json(found, turn_differences(agent.history, found), diff=True) | asdict(spoken)
         )
