@@ -8,6 +8,11 @@ import sys
 
 import pytest
 
+from openclaw.tools.shell.sandbox import why_unavailable
+
 posix = pytest.mark.skipif(os.name == "nt", reason="links, modes, signals and a shell of POSIX")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="what Linux alone has")
 needs_git = pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
+confined_only = pytest.mark.skipif(
+    why_unavailable() is not None, reason=f"no sandbox: {why_unavailable()}"
+)

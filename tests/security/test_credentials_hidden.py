@@ -11,14 +11,12 @@ import pytest
 from openclaw.security import credentials as module
 from openclaw.security.credentials import find_credentials
 from openclaw.storage.home import Home
-from openclaw.tools.shell import sandbox
 from openclaw.tools.shell.home_state import changed_files, drop_setuid, scan_home
 from openclaw.tools.shell.process import CommandLimits
 from openclaw.tools.shell.shell import ProgramCall, Runner, ShellTools
 from openclaw.types import ToolProblem, TurnChanges
+from tests.fakes.needs import confined_only
 
-REASON = sandbox.why_unavailable()
-confined_only = pytest.mark.skipif(REASON is not None, reason=f"no sandbox: {REASON}")
 FOLDERS = (".", ".git", "workspace", "workspace/node_modules/a", "workspace/venv", "memory/.x")
 
 

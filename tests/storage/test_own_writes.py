@@ -20,10 +20,9 @@ from openclaw.storage.text import write_text
 from openclaw.tools.shell import sandbox
 from openclaw.tools.shell.shell import ProgramCall, Runner, shell_argv
 from openclaw.types import FileContent, TurnChanges
+from tests.fakes.needs import confined_only
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="a shell and locks of POSIX")
-REASON = sandbox.why_unavailable()
-confined_only = pytest.mark.skipif(REASON is not None, reason=f"no sandbox: {REASON}")
 BOTH = [pytest.param(True, marks=confined_only, id="sandbox"), pytest.param(False, id="bare")]
 
 

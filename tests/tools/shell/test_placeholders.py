@@ -14,10 +14,9 @@ from openclaw.tools.shell import sandbox
 from openclaw.tools.shell.process import CommandLimits
 from openclaw.tools.shell.shell import ProgramCall, Runner
 from openclaw.types import TurnChanges
+from tests.fakes.needs import confined_only
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the sandbox is Linux's")
-REASON = sandbox.why_unavailable()
-confined_only = pytest.mark.skipif(REASON is not None, reason=f"no sandbox: {REASON}")
 
 
 @pytest.fixture

@@ -28,11 +28,10 @@ from openclaw.tools.shell.shell import ProgramCall, Runner, ShellTools, environm
 from openclaw.tools.toolbox import Toolbox
 from openclaw.types import Change, Mode, ToolProblem, TurnChanges
 from tests.fakes.files import write_file, write_files
+from tests.fakes.needs import confined_only
 from tests.fakes.person import Person
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="lines for sh")
-REASON = sandbox.why_unavailable()
-confined_only = pytest.mark.skipif(REASON is not None, reason=f"no sandbox: {REASON}")
 BOTH = [pytest.param(True, marks=confined_only, id="sandbox"), pytest.param(False, id="bare")]
 LIMITS = CommandLimits(processes=64, memory_mb=512, file_mb=16, disk_mb=64)
 

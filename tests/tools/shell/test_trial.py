@@ -21,9 +21,9 @@ from openclaw.tools.toolbox import Toolbox
 from openclaw.types import Action, Mode, TurnChanges
 from tests.attacks.harm import TOKEN
 from tests.fakes.files import write_files
+from tests.fakes.needs import confined_only
 
 REASON = sandbox.why_unavailable()
-confined_only = pytest.mark.skipif(REASON is not None, reason=f"no sandbox: {REASON}")
 
 
 @pytest.fixture
