@@ -11,7 +11,7 @@ import pytest
 
 from openclaw.agent.agent import Agent
 from openclaw.errors import ModelMissing, ServerAway
-from openclaw.home.preload import Preloader
+from openclaw.home.open_home import Preloader
 from openclaw.messages import Message, Waiting
 from openclaw.models.base import Chunk, Request
 from openclaw.models.http_client import retry_refused
