@@ -101,16 +101,24 @@ class RequestBuilder:
         model.reading_rate = model.reading_rate or meter.rate
         limits = result_limits(open_home.home, meter, card.window)
         toolbox = make_toolbox(open_home, turn_skills, provenance, limits)
-        return cls(open_home, session, protocol, turn_skills, toolbox, meter, card)
-
-    def __post_init__(self) -> None:
-        window = self.card.window
-        self.limit, self.most = int(window * INPUT_SHARE), int(window * MAX_SHARE)
-        self.tools = self.protocol.tools(self.toolbox)
-        self.messages_before = len(self.session.messages)
-        if self.session.shortened > self.messages_before:  # an editor has taken messages out
-            self.session.update_state(SessionState(shortened=self.messages_before))
-        self.read_head()
+        before = len(session.messages)
+        if session.shortened > before:  # an editor has taken messages out
+            session.update_state(SessionState(shortened=before))
+        builder = cls(
+            open_home,
+            session,
+            protocol,
+            turn_skills,
+            toolbox,
+            meter,
+            card,
+            messages_before=before,
+            tools=protocol.tools(toolbox),
+            limit=int(card.window * INPUT_SHARE),
+            most=int(card.window * MAX_SHARE),
+        )
+        builder.read_head()
+        return builder
 
     def read_head(self) -> None:
         """Take the head that the conversation began with, or make one from the present files."""
@@ -132,11 +140,10 @@ class RequestBuilder:
 
     def beginning(self, text: str) -> Request:
         """Return the beginning of the next request, for the model to read it ahead."""
-        user = Entry("user", text)
-        session = self.session
-        cuts = self.plan([*session.messages, user])
-        kept = [] if cuts.drop else session.messages  # a compaction changes all after the head
-        said = self._messages([*kept, user], cuts.short)
+        user, session = Entry("user", text), self.session
+        cuts, said = self.plan([*session.messages, user])
+        if cuts.drop:  # a compaction changes all after the head
+            said = self._messages([user], cuts.short)
         think = reply_limits(self.open_home.settings, self.card)[1]
         return Request(
             (Message("system", self.head), *said),
@@ -149,7 +156,7 @@ class RequestBuilder:
     def can_send(self, text: str, context: str) -> bool:
         """Return True when a new message fits the window; checked before the model reads."""
         entries = [*self.session.messages, Entry("user", text, context=context)]
-        return self.plan(entries).tokens <= self.most
+        return self.plan(entries)[0].tokens <= self.most
 
     def fit(self, turn: RunningTurn, request: Request) -> Generator[events.Event, None, Request]:
         """Return the request with the messages that fit, and the remaining tokens for the reply.
@@ -159,7 +166,7 @@ class RequestBuilder:
         """
         for _ in range(MAX_COMPACTIONS):
             entries = [*self.session.messages[: self.messages_before], *turn.entries]
-            cuts = self.plan(entries)
+            cuts, said = self.plan(entries)
             if not cuts.drop or cuts.tokens > self.most:
                 break
             yield from self.compact(cuts.drop)
@@ -169,23 +176,22 @@ class RequestBuilder:
                 self._too_large(turn, cuts.tokens),
                 "shorten the largest of them (`openclaw context` shows all), or raise `window`",
             )
-        return self._with_messages(turn, request, entries, cuts)
+        return self._with_messages(turn, request, cuts, said)
 
     def first_request(self, turn: RunningTurn, request: Request) -> tuple[Request, CutPlan]:
         """Return the first request of a turn and its plan, without running a compaction: messages
         that one would archive (the `drop` of the plan) are left out."""
         entries = [*self.session.messages[: self.messages_before], turn.user]
-        cuts = self.plan(entries)
+        cuts, said = self.plan(entries)
         left = replace(cuts, drop=0, short=max(0, cuts.short - cuts.drop))
-        return self._with_messages(turn, request, entries[cuts.drop :], left), cuts
+        return self._with_messages(turn, request, left, said), cuts
 
     def _with_messages(
-        self, turn: RunningTurn, request: Request, entries: Sequence[Entry], cuts: CutPlan
+        self, turn: RunningTurn, request: Request, cuts: CutPlan, said: Sequence[Message]
     ) -> Request:
         if cuts.short != self.session.shortened:
             self.session.update_state(SessionState(shortened=cuts.short))
         turn.forgotten = max(0, cuts.short - self.messages_before)
-        said = self._messages(entries, cuts.short)
         left = self.card.window - (cuts.tokens or self.limit)
         return replace(
             request,
@@ -195,8 +201,9 @@ class RequestBuilder:
             session=self.session.id,
         )
 
-    def plan(self, entries: Sequence[Entry]) -> CutPlan:
-        """Plan the cuts. The plan's `tokens` are 0 when all surely fits and was not counted."""
+    def plan(self, entries: Sequence[Entry]) -> tuple[CutPlan, list[Message]]:
+        """Plan the cuts; return them and the messages that they leave. The plan's `tokens` are 0
+        when all surely fits and was not counted."""
         earlier, short = self.session.compressed_context, self.session.shortened
         said = self._messages(entries, short)
         most = (
@@ -204,12 +211,13 @@ class RequestBuilder:
         ) / self.meter.factor
         whole = "\n".join((self.head, token_count.request_text(said, self.tools)))
         if token_count.surely_fits(whole, int(most)) or self._fits_as_measured(entries, whole):
-            return CutPlan(0, short, 0)
+            return CutPlan(0, short, 0), said
         base = self.count_head()
         known = self.meter.count(earlier) if earlier else 0
         more = max(0, summary_room(self.limit - base) - known)
         sizes = measure_entries(entries, self.protocol.wire, self.meter)
-        return plan_cuts(sizes, short, base + known, self.card.window, more)
+        cuts = plan_cuts(sizes, short, base + known, self.card.window, more)
+        return cuts, self._messages(entries[cuts.drop :], max(0, cuts.short - cuts.drop))
 
     def _fits_as_measured(self, entries: Sequence[Entry], whole: str) -> bool:
         """Return True when the request fits by the server's own count of the one before: a long

@@ -162,7 +162,7 @@ class Replay:
         if not recorded.shortened or self.chained:
             return
         for end in turn_starts(entries)[1:]:
-            short = builder.plan(entries[:end]).short
+            short = builder.plan(entries[:end])[0].short
             session.update_state(SessionState(shortened=min(short, recorded.shortened)))
 
     # -------- the run and its result

@@ -39,7 +39,7 @@ def builder(it: Talk) -> RequestBuilder:
 def is_counted(it: Talk) -> bool:
     """Return True when the tokens of the next request had to be counted."""
     made = builder(it)
-    return bool(made.plan([*it.session.messages, Entry("user", "more")]).tokens)
+    return bool(made.plan([*it.session.messages, Entry("user", "more")])[0].tokens)
 
 
 def test_a_conversation_that_the_server_has_counted_is_not_counted_again(it: Talk) -> None:
@@ -61,4 +61,4 @@ def test_the_count_of_another_model_proves_nothing(it: Talk) -> None:
 def test_what_has_come_since_is_added_to_the_count(it: Talk) -> None:
     made = builder(it)
     entries = [*it.session.messages, Entry("user", PROSE)]
-    assert made.plan(entries).tokens
+    assert made.plan(entries)[0].tokens
