@@ -1,4 +1,4 @@
-"""Reads the frontmatter of a SKILL.md: checks it for safety, and repairs what is not YAML.
+"""Reads a SKILL.md and its frontmatter: checks it for safety, and repairs what is not YAML.
 
 Scalars are text: `name: 2048` is the name "2048", and a date need not exist. PyYAML is loaded when
 a frontmatter is read.
@@ -6,11 +6,15 @@ a frontmatter is read.
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from openclaw.storage.safe_open import BOM, check_no_links, decode, open_file
 from openclaw.storage.text import join_surrogates
 
 MAX_BYTES = 16 * 1024
@@ -241,3 +245,74 @@ class SkillError(Exception):
 def warning(code: str, message: str) -> SkillProblem:
     """A note that does not keep a skill from being loaded."""
     return SkillProblem("warning", code, message)
+
+
+# -------- the text of the file
+
+MAX_FILE = 1024 * 1024
+"""Bytes of the largest SKILL.md."""
+_FLAGS = (
+    os.O_RDONLY
+    | getattr(os, "O_BINARY", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)  # a pipe put in its place meanwhile does not hold us
+)
+
+
+def read_source(path: Path) -> tuple[str, list[SkillProblem]]:
+    """Read a SKILL.md; return its text with plain newlines, and what was odd about the file. Raises
+    SkillError when it is not read."""
+    notes = []
+    if path.name != "SKILL.md":
+        notes.append(warning("filename-case", f"the file is called {path.name}, not SKILL.md"))
+    text, clean = read_skill_text(path, MAX_FILE)
+    if not clean:
+        notes.append(warning("encoding", "some bytes are not UTF-8 and were replaced"))
+    return text, notes
+
+
+def read_skill_text(path: Path, most: int) -> tuple[str, bool]:
+    """Read a text file of a skill; return it with plain newlines, and whether every byte of it was
+    UTF-8.
+
+    Raises SkillError when it is not read: a link out of its folder, no regular file, larger than
+    `most` bytes, no text, or refused by the operating system.
+    """
+    try:
+        info = path.lstat()
+        target = path
+        if stat.S_ISLNK(info.st_mode):
+            check_no_links(path.parent)
+            target = _target_inside(path)
+            info = target.lstat()
+        _check_regular(info)
+        with os.fdopen(open_file(target, _FLAGS), "rb") as file:
+            _check_regular(os.fstat(file.fileno()))
+            data = file.read(most + 1)
+    except OSError as error:
+        raise SkillError("unreadable", f"cannot be read: {error.strerror or error}") from error
+    if len(data) > most:
+        raise SkillError("file-too-large", f"the file is larger than {most // 1024} KiB")
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise SkillError("encoding", "the file is UTF-16, not UTF-8")
+    if b"\0" in data:
+        raise SkillError("encoding", "the file holds NUL bytes; it is no UTF-8 text")
+    try:
+        text, clean = data.removeprefix(BOM).decode(), True
+    except UnicodeDecodeError:
+        text, clean = decode(data), False
+    return text.replace("\r\n", "\n").replace("\r", "\n"), clean
+
+
+def _target_inside(path: Path) -> Path:
+    """Where a link leads, if that is in its own folder."""
+    target = Path(os.path.realpath(path))
+    if not target.is_relative_to(os.path.realpath(path.parent)):
+        raise SkillError("symlink-escape", "it is a link out of its folder and is not followed")
+    return target
+
+
+def _check_regular(info: os.stat_result) -> None:
+    if not stat.S_ISREG(info.st_mode):
+        raise SkillError("not-a-file", "it is not a regular file")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -24,6 +25,7 @@ from openclaw.skills.frontmatter import (
     SkillError,
     SkillProblem,
     parse_frontmatter,
+    read_source,
     split_frontmatter,
     warning,
 )
@@ -34,11 +36,10 @@ from openclaw.skills.requirements import (
     read_flag,
     read_requirements,
 )
-from openclaw.skills.skill_files import read_source, skill_file, skill_files
 from openclaw.skills.trigger_tests import FILE as TRIGGERS
 from openclaw.skills.trigger_tests import examples
 from openclaw.storage.home import Home
-from openclaw.storage.safe_open import read_json_cache
+from openclaw.storage.safe_open import is_symlink_or_junction, read_json_cache
 from openclaw.storage.text import write_text
 
 MAX_NAME = 64
@@ -401,3 +402,81 @@ def make_blocker_check(settings: Settings) -> Callable[[Skill], list[SkillProble
         return reasons + [warning("requires", line) for line in lines]
 
     return look
+
+
+# -------- finding the files, without following a link and without an end to fear
+
+FILE = "SKILL.md"
+MAX_DEPTH = 6
+MAX_FOLDERS = 100_000
+SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
+
+_GONE = (errno.ENOENT, errno.ESTALE)
+
+
+def skill_files(root: Path) -> list[tuple[str, SkillError | None]]:
+    """The path of every SKILL.md below a folder, in the order of their bytes.
+
+    With an error it is none that can be read: a folder that is a link, or one that cannot be
+    opened, each under the path that its SKILL.md would have. A folder with a SKILL.md is a skill
+    and is not looked into further; the root itself is, so that one stray file there hides nothing.
+    A missing root holds none.
+    """
+    found = _walk(os.fspath(root))
+    return sorted(found, key=lambda each: os.fsencode(each[0].replace(os.sep, "/")))
+
+
+def skill_file(path: Path) -> Path | None:
+    """The SKILL.md that a path means: itself, or in that folder, in whatever spelling."""
+    if not path.is_dir() or (path.is_symlink() and path.name == FILE):
+        return path if os.path.lexists(path) else None
+    try:
+        names = [name for name in os.listdir(path) if name.lower() == FILE.lower()]  # noqa: PTH208
+    except OSError:
+        return path / FILE
+    if names:
+        return path / min(names, key=lambda name: name != FILE)
+    return path if path.name == FILE else None
+
+
+def _walk(root: str) -> Iterator[tuple[str, SkillError | None]]:
+    waiting = [(root, 0)]
+    visited = 0
+    while waiting:
+        folder, depth = waiting.pop()
+        visited += 1
+        if visited > MAX_FOLDERS:
+            text = f"more than {MAX_FOLDERS:,} folders; the others were not looked at"
+            yield _skill_path(root), SkillError("unreadable", text)
+            return
+        try:
+            with os.scandir(folder) as entries:
+                names = list(entries)
+        except OSError as error:
+            if error.errno not in _GONE:
+                text = f"the folder cannot be opened: {error.strerror}"
+                yield _skill_path(folder), SkillError("unreadable", text)
+            continue
+        found = [entry for entry in names if entry.name.lower() == FILE.lower()]
+        if found:
+            yield min(found, key=lambda entry: entry.name != FILE).path, None
+        if depth < MAX_DEPTH and (depth == 0 or not found):
+            seen = (each for each in names if not each.name.startswith("."))
+            below = [each for each in seen if each.name not in SKIPPED and _is_folder(each)]
+            for entry, is_link in zip(below, map(is_symlink_or_junction, below), strict=True):
+                if is_link:
+                    text = "its folder is a link and is not followed"
+                    yield _skill_path(entry.path), SkillError("symlink-escape", text)
+                else:
+                    waiting.append((entry.path, depth + 1))
+
+
+def _skill_path(folder: str) -> str:
+    return os.path.join(folder, FILE)  # noqa: PTH118 - ten times as quick as a Path
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False

@@ -21,8 +21,7 @@ from typing import Any
 
 from openclaw.errors import UsageError
 from openclaw.frozen import frozen
-from openclaw.skills.frontmatter import SkillError, read_yaml, yaml_reason
-from openclaw.skills.skill_files import read_skill_text
+from openclaw.skills.frontmatter import SkillError, read_skill_text, read_yaml, yaml_reason
 
 FILE = "evals/triggers.yaml"
 MAX_BYTES = 64 * 1024

@@ -27,8 +27,7 @@ from openclaw.security.display import some_of
 from openclaw.sessions.session import from_json
 from openclaw.sessions.session_files import last_updated
 from openclaw.skills.frontmatter import yaml_reason
-from openclaw.skills.skill import check_skill, roots
-from openclaw.skills.skill_files import skill_files
+from openclaw.skills.skill import check_skill, roots, skill_files
 from openclaw.storage.git import Git, GitError, is_own
 from openclaw.storage.home import MARKS, Home
 from openclaw.storage.lock import hold_lock, try_lock

@@ -20,8 +20,7 @@ from openclaw.skills.frontmatter import SkillError
 from openclaw.skills.install import install_staged, stage_skill, strict_name
 from openclaw.skills.proposals import save_proposal
 from openclaw.skills.review_points import MAX_FILE, find_review_points, is_script
-from openclaw.skills.skill import read_skill_file
-from openclaw.skills.skill_files import skill_files
+from openclaw.skills.skill import read_skill_file, skill_files
 from openclaw.skills.sources import Origin
 from openclaw.skills.unpack import hash_files
 from openclaw.storage.home import PROPOSED
