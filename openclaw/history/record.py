@@ -137,7 +137,7 @@ class Record:
     def add(self, *lines: Mapping[str, Any], at_once: bool = True) -> None:
         """Append lines; when this returns they are on the disk. Those that need not be at once are
         there after the next line that has to be. OpenclawError when they cannot be written."""
-        self._append(lines, at_once=at_once)
+        self.append(*lines, at_once=at_once)
         self.take(lines)
 
     def take(self, lines: Iterable[Mapping[str, Any]]) -> None:
@@ -179,7 +179,8 @@ class Record:
         elif "commit" in line:
             self.commit, self.left = line["commit"], frozenset(line.get("left", ()))
 
-    def _append(self, lines: Iterable[Mapping[str, Any]], *, at_once: bool) -> None:
+    def append(self, *lines: Mapping[str, Any], at_once: bool) -> None:
+        """Write lines without looking at what they say."""
         path = self.folder / LINES
         with report_unwritable(path):
             mac, self.mac = self.mac or _signed(self.folder)[1], ""
@@ -250,29 +251,6 @@ class Record:
             shutil.rmtree(check_no_links(self.folder), ignore_errors=True)
         with contextlib.suppress(OSError):
             shutil.rmtree(check_no_links(aside), ignore_errors=True)
-
-
-def begin(place: Path, turn: Turn, head: str = "") -> Record:
-    """A new record of a running turn in the folder of records; it is on the disk with the next line
-    that has to be."""
-    folder = place / f"{_number(place):0{DIGITS}d}-{turn.id}"
-    record = Record(folder, replace(turn, state="running"), head=head, mac=folder.name)
-    try:
-        with report_unwritable(folder):
-            make_folder(place, 0o700)
-            with open_folder(folder.parent) as above:
-                above.make(folder.name, 0o700)
-            appending(folder / RUNNING).close()
-        header = {
-            "version": VERSION,
-            "head": head,
-            **{name: getattr(turn, name) for name in HEADER},
-        }
-        record._append([header], at_once=False)
-    except OpenclawError:
-        record.drop()
-        raise
-    return record
 
 
 def _number(place: Path) -> int:
@@ -433,9 +411,23 @@ class Journal:
 
     @classmethod
     def begin(cls, home: Home, turn: Turn, head: str = "") -> Journal:
-        """A new record; `head` is the commit that the turn finds. OpenclawError when it cannot be
-        written."""
-        return cls(home, begin(place_of(home), turn, head))
+        """Begin the record of a running turn; `head` is the commit that it finds. The record is on
+        the disk with the next line that has to be. OpenclawError when it cannot be written."""
+        place = place_of(home)
+        folder = place / f"{_number(place):0{DIGITS}d}-{turn.id}"
+        record = Record(folder, replace(turn, state="running"), head=head, mac=folder.name)
+        try:
+            with report_unwritable(folder):
+                make_folder(place, 0o700)
+                with open_folder(place) as above:
+                    above.make(folder.name, 0o700)
+                appending(folder / RUNNING).close()
+            header = {name: getattr(turn, name) for name in HEADER}
+            record.append({"version": VERSION, "head": head, **header}, at_once=False)
+        except OpenclawError:
+            record.drop()
+            raise
+        return cls(home, record)
 
     def writes(
         self, path: Path, before: bytes | None, after: bytes | None, *, at_once: bool = True

@@ -9,7 +9,7 @@ import pytest
 
 from openclaw.agent.agent import Agent
 from openclaw.errors import OpenclawError
-from openclaw.history.record import LINES, Journal, begin, new_turn, place_of, read, unreadable
+from openclaw.history.record import LINES, Journal, new_turn, place_of, read, unreadable
 from openclaw.history.turns import Kind, Turn, TurnStep
 from tests.fakes.git_home import GitTalk, git_talk
 from tests.fakes.needs import needs_git, posix
@@ -187,14 +187,14 @@ def test_a_record_that_cannot_be_begun_leaves_nothing(it: GitTalk) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, allowed[1]))
     try:
         with pytest.raises(OpenclawError, match="larger than this system allows"):
-            begin(place, Turn("abcd1234"))
+            Journal.begin(it.talk.app.home, Turn("abcd1234"))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, allowed)
     assert not it.talk.app.history.has_work() and not [*place.iterdir()]
 
 
 def test_steps_are_voided_and_replaced_by_their_numbers(it: GitTalk) -> None:
-    record = begin(place_of(it.talk.app.home), Turn("abcd1234"))
+    record = Journal.begin(it.talk.app.home, Turn("abcd1234")).record
     numbers = [record.step(TurnStep(f"workspace/{n}", None, str(n))) for n in range(3)]
     record.void(numbers[1])
     record.swap(numbers[2], TurnStep("workspace/2", None, "x"))

@@ -20,7 +20,6 @@ from openclaw.history.record import (
     LINES,
     ForeignRecord,
     Journal,
-    begin,
     content,
     key_file,
     new_turn,
@@ -224,7 +223,7 @@ def test_the_key_is_the_users_alone_and_in_no_home(home: Home) -> None:
 
 
 def test_a_line_that_did_not_fit_on_the_disk_costs_no_later_one(home: Home) -> None:
-    record = begin(place_of(home), new_turn(""))
+    record = Journal.begin(home, new_turn("")).record
     record.step(TurnStep("workspace/a.md", None, None))
     with (record.folder / LINES).open("ab") as file:  # what came of one that raised
         file.write(b'{"path":"works')

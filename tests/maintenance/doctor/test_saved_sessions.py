@@ -344,7 +344,7 @@ def test_sessions_with_different_archives_are_not_joined() -> None:
 
 def test_a_turn_of_a_killed_process_is_told_and_closed(home: Home) -> None:
     session = talk(home)
-    record.begin(record.place_of(home), Turn("1234abcd", subject="add milk", session=session.id))
+    record.Journal.begin(home, Turn("1234abcd", subject="add milk", session=session.id))
     with hold_lock(home.private / "locks" / f"session-{session.id}.lock"):
         assert one(home, "turns").state == "ok"
     assert "'add milk'" in one(home, "turns").found
