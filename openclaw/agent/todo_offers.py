@@ -19,6 +19,7 @@ from openclaw.agent.recording import record_turn
 from openclaw.errors import UsageError
 from openclaw.frozen import frozen
 from openclaw.home.open_home import OpenHome
+from openclaw.memory.markdown import DEFAULT_LIST
 from openclaw.memory.todos import Todo, plain_text
 from openclaw.nlp.classifier import read_answer
 from openclaw.nlp.dates import find_named_day, parse_day
@@ -26,7 +27,6 @@ from openclaw.nlp.sentences import sentences
 from openclaw.security.untrusted import strip_hidden
 from openclaw.sessions.session import Session
 from openclaw.storage.safe_open import appending, decode, make_folder, read_bytes, read_text
-from openclaw.tools.memory_tools import DEFAULT_LIST
 from openclaw.types import ToolProblem, TurnChanges
 
 FILE = "offered.txt"

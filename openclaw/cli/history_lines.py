@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from openclaw.errors import OpenclawError
 from openclaw.history.blame import Line
-from openclaw.history.differences import SESSIONS_PREFIX, Difference, turn_differences
-from openclaw.history.turns import Turn
+from openclaw.history.differences import Difference, turn_differences
+from openclaw.history.turns import TALK, Turn
 from openclaw.home.open_home import OpenHome
 from openclaw.inspection.exchange import find_exchange, writer_of
 from openclaw.inspection.why import parse_session
@@ -41,9 +41,9 @@ def state_words(turn: Turn, waiting: str = "") -> str:
 def file_line(each: Difference) -> str:
     """A changed file on one line; for a conversation the number of messages."""
     path = one_line(each.path)
-    if each.path.startswith(SESSIONS_PREFIX) and each.path.endswith(".json"):
+    if each.path.startswith(TALK) and each.path.endswith(".json"):
         return f"{path}: {message_words(each.before, each.after)}"
-    if each.path.startswith(SESSIONS_PREFIX):
+    if each.path.startswith(TALK):
         return f"{path}: notes of the conversation"
     if not each.known:
         return f"{path} {each.action} (its content was not kept)"
@@ -56,7 +56,7 @@ def file_line(each: Difference) -> str:
 def diff_lines(found: Iterable[Difference], *, whole: bool = False) -> Iterator[str]:
     """The diff of files; without `whole` a conversation is only one line."""
     for each in found:
-        if each.path.startswith(SESSIONS_PREFIX) and not whole:
+        if each.path.startswith(TALK) and not whole:
             yield file_line(each)
         else:
             yield from each.unified()
@@ -92,7 +92,7 @@ def show_lines(open_home: OpenHome, turn: Turn) -> Iterator[str]:
         yield from ("", "Calls:", *(f"    {call}" for call in spoken.calls))
     found = turn_differences(history, turn)
     yield from ("", "Files:" if found else "no files", *(f"    {file_line(f)}" for f in found))
-    files = [each for each in found if not each.path.startswith(SESSIONS_PREFIX)]
+    files = [each for each in found if not each.path.startswith(TALK)]
     if files:
         yield ""
         yield from diff_lines(files)

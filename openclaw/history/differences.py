@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
 from openclaw.frozen import frozen
-from openclaw.history.turns import UNKNOWN
+from openclaw.history.turns import TALK, UNKNOWN
 from openclaw.storage.merge import Block, blocks
 from openclaw.storage.text import replace_bad_bytes
 
@@ -22,7 +22,6 @@ CONTEXT = 3
 """Unchanged lines around a change, as git has them."""
 SNIFFED = 8000
 """Bytes in which git looks for a NUL, which no text has (buffer_is_binary in xdiff-interface.c)."""
-SESSIONS_PREFIX = "sessions/"
 _ESCAPES = {code: f"\\{code:03o}" for code in (*range(32), 127)} | str.maketrans(
     {"\\": "\\\\", '"': '\\"', "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 )
@@ -155,7 +154,7 @@ def _quote_path(path: str) -> str:
 def turn_differences(history: History, turn: Turn) -> list[Difference]:
     """Return the files that an entry changed, those of conversations last."""
     found = differences(turn.steps, history.read)
-    return sorted(found, key=lambda each: each.path.startswith(SESSIONS_PREFIX))
+    return sorted(found, key=lambda each: each.path.startswith(TALK))
 
 
 def turn_json(turn: Turn, found: Iterable[Difference], *, diff: bool = False) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
+from openclaw.receipt import INBOX
 from openclaw.storage.home import PROPOSED, Home
 from openclaw.storage.lock import hold_lock
 from openclaw.storage.safe_open import (
@@ -27,7 +28,6 @@ VERSION = 1
 VERSION_KEY = "version"
 FINGERPRINTS_OF = "text of "
 """Prefix of the key for a file's fingerprints. The value is the source, a newline and these."""
-INBOX = "memory/inbox/"
 _PLACES: Mapping[str, str] = {
     INBOX: "the inbox",
     "sessions/": "earlier conversations",

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from openclaw.frozen import frozen
+from openclaw.receipt import INBOX
 from openclaw.security.credentials import fold_name, why_name_denied
 from openclaw.security.grants import BY_TARGET, Grant, offered_grants
 from openclaw.types import Action, Change, Effect, Mode
@@ -57,7 +58,6 @@ _LASTING_NAMES = frozenset(("user.md", "memory.md"))
 _LASTING_FOLDERS = frozenset(("skills", "memory"))
 AGENT_FOLDERS = frozenset(("workspace", "memory", "sessions", "skills"))
 """The four folders of a home where the agent works."""
-_INBOX = "memory/inbox/"
 # Short names (8.3) that Windows gives to these files.
 _SHORT_NAME = re.compile(r"(?:opencl|heartb|identi|(?:op|he|id)[0-9a-f]{4})~[0-9]+\.\w{0,3}")
 
@@ -304,7 +304,7 @@ def _is_of_notes_program(parts: tuple[str, ...]) -> bool:
 
 
 def _is_lasting(parts: tuple[str, ...]) -> bool:
-    if "/".join((*parts, "")).startswith(_INBOX):
+    if "/".join((*parts, "")).startswith(INBOX):
         return False
     # In an absolute path the beginning of the home is unknown: look at each folder.
     named = bool(_LASTING_NAMES & _names_around_colons(parts[-1:]))

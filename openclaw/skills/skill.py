@@ -38,7 +38,7 @@ from openclaw.skills.requirements import (
 )
 from openclaw.skills.trigger_tests import FILE as TRIGGERS
 from openclaw.skills.trigger_tests import examples
-from openclaw.storage.home import Home
+from openclaw.storage.home import PROGRAM_FOLDERS, Home
 from openclaw.storage.safe_open import is_symlink_or_junction, read_json_cache
 from openclaw.storage.text import write_text
 
@@ -409,7 +409,6 @@ def make_blocker_check(settings: Settings) -> Callable[[Skill], list[SkillProble
 FILE = "SKILL.md"
 MAX_DEPTH = 6
 MAX_FOLDERS = 100_000
-SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
 
 _GONE = (errno.ENOENT, errno.ESTALE)
 
@@ -462,7 +461,7 @@ def _walk(root: str) -> Iterator[tuple[str, SkillError | None]]:
             yield min(found, key=lambda entry: entry.name != FILE).path, None
         if depth < MAX_DEPTH and (depth == 0 or not found):
             seen = (each for each in names if not each.name.startswith("."))
-            below = [each for each in seen if each.name not in SKIPPED and _is_folder(each)]
+            below = [each for each in seen if each.name not in PROGRAM_FOLDERS and _is_folder(each)]
             for entry, is_link in zip(below, map(is_symlink_or_junction, below), strict=True):
                 if is_link:
                     text = "its folder is a link and is not followed"

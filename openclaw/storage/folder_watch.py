@@ -9,13 +9,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from openclaw.storage.home import CLOSED
+
 if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent
 
 # How often missing folders are looked for.
 LOOK_SECONDS = 2.0
 CHANGES = frozenset({"created", "modified", "moved", "deleted", "closed"})
-CLOSED = frozenset({".openclaw", ".git"})
 
 
 class FolderWatcher:

@@ -18,6 +18,8 @@ from openclaw.storage.safe_open import guard
 from openclaw.types import ToolProblem
 
 CLOSED = frozenset({".openclaw", ".git"})
+PROGRAM_FOLDERS = frozenset({"node_modules", "__pycache__", "venv"})
+"""Names of folders that hold no file of a user, however many there are."""
 # The short names that Windows gives to the closed folders.
 SHORT_NAME = re.compile(r"(git|opencl|(gi|op)[0-9a-f]{4})~[0-9]+")
 RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9\u00b9\u00b2\u00b3])")

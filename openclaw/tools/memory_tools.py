@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from openclaw import types
 from openclaw.frozen import frozen
+from openclaw.memory.markdown import DEFAULT_LIST
 from openclaw.memory.task_lines import without_due
 from openclaw.nlp.classifier import read_message
 from openclaw.nlp.dates import find_named_day, parse_day
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from openclaw.memory.todos import Todo, TodoFile
 
 
-DEFAULT_LIST = "Tasks"
 SHOWN_DONE = 5
 SHOWN_OPEN = 60
 

@@ -14,11 +14,10 @@ from pathlib import Path
 from openclaw.security.credentials import Credentials, find_credentials, why_name_denied
 from openclaw.security.policy import plain_parts
 from openclaw.security.untrusted import strip_hidden
-from openclaw.storage.home import PROPOSED, Home
+from openclaw.storage.home import PROGRAM_FOLDERS, PROPOSED, Home
 from openclaw.storage.safe_open import read_text
 from openclaw.types import ToolProblem
 
-SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
 MAX_FILES = 20_000
 MAX_CURRENT = 1_000_000
 SPILL = ".openclaw/spill"
@@ -97,7 +96,7 @@ def _is_entered(entry: os.DirEntry[str], *, tests: bool) -> bool:
 
 
 def _is_visible(name: str) -> bool:
-    return not name.startswith(".") and name not in SKIPPED and _is_plain(name)
+    return not name.startswith(".") and name not in PROGRAM_FOLDERS and _is_plain(name)
 
 
 def _is_plain(name: str) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 from openclaw.cli.shell_completion import VALUES
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
-from openclaw.history.differences import SESSIONS_PREFIX
+from openclaw.history.turns import TALK
 from openclaw.security.display import one_line
 from openclaw.storage.home import Home
 from openclaw.storage.program import expand_tilde
@@ -183,7 +183,7 @@ def _fuzzy_matches(part: str, paths: Iterable[str]) -> list[str]:
 def _files(home: Home) -> Iterator[Choice]:
     """The files of the home, without hidden ones and conversations."""
     names = map(home.relative, visible_files(home))
-    shown = (name for name in names if not name.startswith(SESSIONS_PREFIX))
+    shown = (name for name in names if not name.startswith(TALK))
     return ((name, "") for name in islice(shown, MAX_FILES))
 
 

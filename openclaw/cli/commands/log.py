@@ -16,9 +16,9 @@ from openclaw.cli.formatting import Column, Shape, print_json, print_listing, ta
 from openclaw.cli.history_lines import kind_of, place_of, state_words
 from openclaw.cli.open_agent import open_agent
 from openclaw.cli.options import AsJson, OfSession
-from openclaw.history.differences import SESSIONS_PREFIX, turn_differences, turn_json
+from openclaw.history.differences import turn_differences, turn_json
 from openclaw.history.history import History
-from openclaw.history.turns import Turn
+from openclaw.history.turns import TALK, Turn
 from openclaw.security.audit import read_actions
 from openclaw.security.display import minute, one_line
 from openclaw.sessions.session import is_generated_id
@@ -90,9 +90,7 @@ def narrow_row(row: Sequence[object]) -> tuple[str, ...]:
 
 def _turn_row(history: History, turn: Turn, waiting: str) -> tuple[object, ...]:
     counts = [
-        each.counts()
-        for each in turn_differences(history, turn)
-        if not each.path.startswith(SESSIONS_PREFIX)
+        each.counts() for each in turn_differences(history, turn) if not each.path.startswith(TALK)
     ]
     added, removed = (sum(column) for column in zip(*counts, strict=True)) if counts else (0, 0)
     lines = f"+{added} -{removed}" if counts else ""

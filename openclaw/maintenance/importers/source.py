@@ -14,13 +14,13 @@ from pathlib import Path
 
 from openclaw.errors import OpenclawError
 from openclaw.security.credentials import why_name_denied
+from openclaw.storage.home import PROGRAM_FOLDERS
 from openclaw.storage.safe_open import decode
 from openclaw.storage.text import as_utf8
 
 MAX_BYTES = 10_000_000
 DATABASES = (".db", ".sqlite", ".sqlite3")
 OUTSIDE = "a link out of the folder, which is not followed"
-_SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
 _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
@@ -65,7 +65,7 @@ class Source:
             below = []
             for name in self.names(at):
                 path = f"{at}/{name}" if at else name
-                if name.startswith(".") or name in _SKIPPED or path in but:
+                if name.startswith(".") or name in PROGRAM_FOLDERS or path in but:
                     continue
                 if not self.is_folder(path):
                     if self.takes(path):

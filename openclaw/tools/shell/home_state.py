@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from openclaw.storage.home import Home
+from openclaw.storage.home import CLOSED, PROGRAM_FOLDERS, Home
 from openclaw.storage.safe_open import decode, read_bytes
-from openclaw.tools.paths import MAX_FILES, SKIPPED
+from openclaw.tools.paths import MAX_FILES
 from openclaw.tools.shell.sandbox import FIXED_FILES
 
-UNSEEN = frozenset({".openclaw", ".git", *SKIPPED})
+UNSEEN = CLOSED | PROGRAM_FOLDERS
 MAX_KEPT = 20_000
 LARGEST = 5_000_000
 MAX_BYTES = 100_000_000
