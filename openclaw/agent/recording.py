@@ -1,8 +1,9 @@
-"""Records in the history what a turn changes while it runs, and commits it at its end."""
+"""Records what a turn changes: in the history, with a commit at its end, and in its receipt."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -10,6 +11,8 @@ from openclaw import events
 from openclaw.history.record import Journal, new_turn
 from openclaw.history.turns import State
 from openclaw.home.open_home import OpenHome
+from openclaw.memory.todos import parse_todos
+from openclaw.receipt import INBOX, TODO_FILE, Receipt, changed_lines, file_change
 from openclaw.security.display import some_of
 from openclaw.security.masking import map_texts
 from openclaw.sessions.session import Session
@@ -96,3 +99,50 @@ def _show_change(
     was, new = (data if data is None else mask(decode(data)) for data in (before, after))
     if was != new:
         show(Change(name, was, new))
+
+
+# -------- what it has changed
+
+
+def make_receipt(
+    changes: Iterable[Change], searches: Sequence[str] = (), sent: Sequence[str] = ()
+) -> Receipt:
+    """Make the receipt of a turn that changed these files."""
+    real = [change for change in changes if change.before != change.after]
+    todos: list[tuple[str, str]] = []
+    memories: list[str] = []
+    for change in real:
+        if change.path == TODO_FILE:
+            todos += _todo_changes(change)
+        elif change.path.startswith("memory/") and not change.path.startswith(INBOX):
+            memories += [m for line in changed_lines(change)[0] if (m := _item(line))]
+    return Receipt(
+        tuple(file_change(change) for change in real),
+        tuple(todos),
+        tuple(memories),
+        tuple(searches),
+        tuple(dict.fromkeys(sent)),
+    )
+
+
+def _item(line: str) -> str:
+    found = re.match(r"\s*[-*+] (.+)", line)
+    text = re.sub(r"[ \t]*<!--.*?-->", "", found.group(1)).strip() if found else ""
+    return "" if text.startswith("~~") else text  # a superseded item is no new memory
+
+
+def _todo_changes(change: Change) -> list[tuple[str, str]]:
+    before, after = (parse_todos(text or "") for text in (change.before, change.after))
+    # A to-do without an id in its line gets another one with its words, and is matched by these.
+    old, kept = {todo.id: todo for todo in before}, {todo.id for todo in after}
+    texts = {todo.text: todo for todo in before if todo.id not in kept}
+    found, seen = [], set()
+    for todo in after:
+        was = old.get(todo.id) or texts.get(todo.text)
+        if was is None:
+            found.append(("added", todo.text))
+            continue
+        seen.add(was.id)
+        if was.done != todo.done:
+            found.append(("done" if todo.done else "undone", todo.text))
+    return found + [("removed", todo.text) for todo in before if todo.id not in seen]

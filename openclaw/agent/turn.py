@@ -20,7 +20,7 @@ from openclaw.agent.prompt import REQUIRED, SOURCES, hard_rules, make_tail
 from openclaw.agent.protocols.base import RunningTurn, StepProtocol
 from openclaw.agent.protocols.native import choose_protocol
 from openclaw.agent.provenance import Provenance
-from openclaw.agent.recording import Recording, record_turn
+from openclaw.agent.recording import Recording, make_receipt, record_turn
 from openclaw.agent.request import (
     RequestBuilder,
     check_images,
@@ -36,14 +36,14 @@ from openclaw.frozen import frozen
 from openclaw.history.turns import State
 from openclaw.home.open_home import OpenHome
 from openclaw.memory.table_facts import show_table_facts
-from openclaw.memory.todos import Todos, parse_todos
+from openclaw.memory.todos import Todos
 from openclaw.messages import NO_RECORD, Entry, Material, Prompt, TurnRecord
 from openclaw.models.base import ModelCard
 from openclaw.models.profile import reply_limits, window_notice
 from openclaw.nlp.classifier import read_message
 from openclaw.nlp.intent import FILE, QUESTION_MARK, Cues, is_small_talk, read_cues
 from openclaw.nlp.several_requests import only_adds, split_request
-from openclaw.receipt import NO_CHANGES, TODO_FILE, Receipt, make_receipt
+from openclaw.receipt import NO_CHANGES, TODO_FILE, Receipt
 from openclaw.security.audit import Audit
 from openclaw.security.masking import disarm_masks, masked_names
 from openclaw.security.untrusted import draw_nonce
@@ -493,7 +493,7 @@ def _make_limits(settings: Settings, card: ModelCard, seed: int) -> TurnLimits:
 
 def _make_receipt(open_home: OpenHome, turn_changes: TurnChanges) -> Receipt:
     changed = list_changes(open_home, turn_changes)
-    return make_receipt(changed, parse_todos, turn_changes.searches, turn_changes.sent)
+    return make_receipt(changed, turn_changes.searches, turn_changes.sent)
 
 
 def _sums_beside(open_home: OpenHome, passage: Mapping[str, Any], request: str) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from openclaw.memory.todos import parse_todos
-from openclaw.receipt import FileChange, Receipt, make_receipt
+from openclaw.agent.recording import make_receipt
+from openclaw.receipt import FileChange, Receipt
 from openclaw.types import Change
 
 TODO = "memory/TODO.md"
@@ -12,7 +12,7 @@ TODO = "memory/TODO.md"
 def receipt(
     *changes: tuple[str, str | None, str | None], searches: tuple[str, ...] = ()
 ) -> Receipt:
-    return make_receipt([Change(*change) for change in changes], parse_todos, searches)
+    return make_receipt([Change(*change) for change in changes], searches)
 
 
 def todos(before: str, after: str) -> set[tuple[str, str]]:

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.memory.todos import parse_todos
+from openclaw.agent.recording import make_receipt
 from openclaw.nlp.note_additions import LONGEST_REQUEST, find_additions
 from openclaw.nlp.statements import lasting_facts
 from openclaw.nlp.words import LONGEST_LASTING
-from openclaw.receipt import make_receipt
 from openclaw.types import Change
 from tests.data.notable_messages import MESSAGES
 
@@ -152,7 +151,7 @@ def test_changed_files_are_listed_and_unchanged_ones_are_not() -> None:
         Change("workspace/c.md", "same", "same"),
     ]
 
-    assert find_additions("", "", make_receipt(changes, parse_todos)).files == (
+    assert find_additions("", "", make_receipt(changes)).files == (
         "workspace/a.md written",
         "workspace/b.md removed",
     )
@@ -163,7 +162,7 @@ def test_todo_changes_are_those_of_the_receipt() -> None:
     after = "## Home\n- [x] Paint door ^1a2b3c4d\n- [ ] Mow lawn\n- [ ] Buy milk ^1a2b3c4e\n"
 
     changes = [Change("memory/TODO.md", before, after)]
-    found = find_additions("", "", make_receipt(changes, parse_todos))
+    found = find_additions("", "", make_receipt(changes))
 
     assert found.todos == (
         "done: Paint door",

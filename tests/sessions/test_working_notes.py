@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.agent.after_answer import update_notes
-from openclaw.memory.todos import parse_todos
+from openclaw.agent.recording import make_receipt
 from openclaw.messages import Entry, ToolUse
 from openclaw.models.token_count import count
-from openclaw.receipt import make_receipt
 from openclaw.sessions.session import Session
 from openclaw.sessions.session_files import notes_path
 from openclaw.sessions.working_notes import (
@@ -334,7 +333,7 @@ def said(words: str, answer: str, *uses: ToolUse) -> Session:
 def test_a_turn_is_kept_with_masks_in_the_place_of_secrets(tmp_path: Path) -> None:
     use = ToolUse("1", "read_file", {"path": "x.ini"}, "key = hunter2-77", True)
     session = said("The code is hunter2.", "It is hunter2 on host db-12.", use)
-    receipt = make_receipt([Change("workspace/a.md", None, "x")], parse_todos)
+    receipt = make_receipt([Change("workspace/a.md", None, "x")])
     told = update_notes(
         tmp_path, session, receipt, lambda text: text.replace("hunter2", "{{secret:CODE}}")
     )

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.memory.todos import parse_todos
+from openclaw.agent.recording import make_receipt
 from openclaw.messages import ToolCall
-from openclaw.receipt import make_receipt
 from openclaw.security.foreign_files import ForeignFiles
 from openclaw.security.grants import make_grant
 from openclaw.security.policy import Policy
@@ -498,9 +497,7 @@ def receipt_of(home: Home, turn_changes: TurnChanges) -> list[tuple[str, str, in
     for path, before in turn_changes.before.items():
         file = home.root / path
         changes.append(Change(path, before, file.read_text() if file.is_file() else None))
-    return [
-        (f.path, f.action, f.added, f.removed) for f in make_receipt(changes, parse_todos).files
-    ]
+    return [(f.path, f.action, f.added, f.removed) for f in make_receipt(changes).files]
 
 
 def test_the_receipt_tells_what_a_command_did(home: Home, confined: bool) -> None:
@@ -524,7 +521,7 @@ def test_a_to_do_that_a_command_ticks_off_is_on_the_receipt(home: Home, confined
         turn_changes.before["memory/TODO.md"],
         (home.memory / "TODO.md").read_text(),
     )
-    assert make_receipt([change], parse_todos).todos == (("done", "buy milk"),)
+    assert make_receipt([change]).todos == (("done", "buy milk"),)
 
 
 def test_the_first_text_of_a_turn_is_the_one_that_counts(home: Home, confined: bool) -> None:
