@@ -341,7 +341,7 @@ def check_targets(home: Home, settings: Settings) -> None:
         variable, address = target
         known = Trust().kinds(home)
         first = not any(kind.startswith(f"key {variable} ") for kind in known)
-        if first and _is_loopback(address):
+        if first and is_loopback(address):
             allow_targets(home, [target])
             continue
         raise Refused(
@@ -362,8 +362,9 @@ def address_of(url: str) -> str:
     return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}"
 
 
-def _is_loopback(address: str) -> bool:
-    host = urlsplit(address).hostname or ""
+def is_loopback(url: str) -> bool:
+    """Return True when a URL is an address of this machine."""
+    host = urlsplit(url).hostname or ""
     with suppress(ValueError):
         return ip_address(host).is_loopback
     return host == "localhost"

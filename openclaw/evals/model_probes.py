@@ -17,6 +17,7 @@ from statistics import median
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from openclaw.agent.protocols.read_reply import read_step
+from openclaw.config.settings import is_loopback
 from openclaw.errors import ModelFailed
 from openclaw.frozen import frozen
 from openclaw.messages import Message, Waiting
@@ -31,7 +32,7 @@ from openclaw.models.base import (
     text_matches_schema,
 )
 from openclaw.models.gguf import MemoryNeed, memory_need
-from openclaw.models.http_client import BackgroundCall, Feed, ServerRefusal, is_loopback
+from openclaw.models.http_client import BackgroundCall, Feed, ServerRefusal
 from openclaw.models.machine import free_memory
 from openclaw.models.ollama_client import OllamaClient, base_url, field
 from openclaw.models.profile import full_name

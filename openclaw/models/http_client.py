@@ -24,6 +24,7 @@ from typing import Any, TypeVar, cast
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from openclaw import __version__
+from openclaw.config.settings import is_loopback
 from openclaw.errors import (
     ModelFailed,
     OpenclawError,
@@ -106,12 +107,6 @@ def run_beside(
         cut()
         raise
     return cast("tuple[T]", found)[0]
-
-
-def is_loopback(url: str) -> bool:
-    """Return True when a URL is an address of this machine."""
-    host = urlsplit(url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
 
 
 def check_url(url: str) -> None:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from openclaw.models.http_client import is_loopback
+from openclaw.config.settings import is_loopback
 
 _GROUP = Path("/sys/fs/cgroup")
 _NO_MEMORY = re.compile(r"memory|alloc|\bv?ram\b|\boom\b|signal: killed|\(exit -9\)", re.IGNORECASE)

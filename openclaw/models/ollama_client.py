@@ -19,6 +19,7 @@ from http.client import HTTPException
 from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
+from openclaw.config.settings import is_loopback
 from openclaw.errors import ModelMissing, ServerAway, UsageError
 from openclaw.models.base import ModelCard
 from openclaw.models.http_client import (
@@ -27,7 +28,6 @@ from openclaw.models.http_client import (
     HttpClient,
     ServerRefusal,
     error_line,
-    is_loopback,
     read_object,
 )
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from openclaw.config.settings import is_loopback
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError, ServerAway
 from openclaw.models.http_client import (
     CONNECT_SECONDS,
@@ -31,7 +32,6 @@ from openclaw.models.http_client import (
     HttpClient,
     ServerRefusal,
     error_line,
-    is_loopback,
 )
 from openclaw.models.ollama_client import OllamaClient
 from openclaw.models.openai import HOSTED, START_IT

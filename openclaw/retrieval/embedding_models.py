@@ -6,8 +6,8 @@ import itertools
 from bisect import bisect_right
 from collections.abc import Sequence
 
+from openclaw.config.settings import is_loopback
 from openclaw.frozen import frozen
-from openclaw.models.http_client import is_loopback
 from openclaw.models.ollama_client import list_models
 
 LOOPBACK_SECONDS = 0.05  # to connect; Windows tries a refused port for two seconds
