@@ -99,6 +99,11 @@ def local_time() -> datetime:
     return datetime.now().astimezone()
 
 
+def timestamp() -> str:
+    """Return the present time as ISO 8601 with offset, to the second."""
+    return local_time().isoformat(timespec="seconds")
+
+
 def to_timestamp(text: str) -> float:
     """The seconds since the epoch of an ISO time, 0.0 for anything else."""
     try:

@@ -16,7 +16,7 @@ from openclaw.models.base import Model, Reply, Request, Text, Thinking
 from openclaw.models.token_count import Meter
 from openclaw.receipt import Receipt
 from openclaw.tools.toolbox import CallResult, Toolbox
-from openclaw.types import CHANGING, Shown, local_time
+from openclaw.types import CHANGING, Shown, timestamp
 
 REPEATED = "Already done in this turn; the result was:\n{result}\nDo not call it again."
 FAILED_BEFORE = "Tried before in this turn; it failed:\n{result}\nDo something else, or answer."
@@ -328,11 +328,6 @@ def _load_check() -> ModuleType:
     from openclaw.agent import answer_check
 
     return answer_check
-
-
-def timestamp() -> str:
-    """Return the present time as ISO 8601 with offset, to the second."""
-    return local_time().isoformat(timespec="seconds")
 
 
 SMALLEST, LARGEST = 20, 200

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from openclaw import events
-from openclaw.agent.loop import Loop, TurnLimits, timestamp
+from openclaw.agent.loop import Loop, TurnLimits
 from openclaw.agent.memory_lookup import find_passages, needs_recall, worth_looking_up
 from openclaw.agent.past_conversations import find_archived
 from openclaw.agent.prompt import REQUIRED, SOURCES, hard_rules, make_tail
@@ -52,7 +52,7 @@ from openclaw.storage.home import Home
 from openclaw.tools.memory_tools import show_passage
 from openclaw.tools.paths import current_text, visible_files
 from openclaw.tools.skill_tools import TurnSkills, fill_instructions, find_user_skill
-from openclaw.types import Change, Shown, ToolProblem, TurnChanges
+from openclaw.types import Change, Shown, ToolProblem, TurnChanges, timestamp
 
 ELSEWHERE = "The user works in {folder}, outside the home. Name its files by their whole paths."
 LARGEST_SEED = 2**31 - 1
@@ -179,7 +179,8 @@ def prepare_turn(
         fenced += provenance.fence_archived(find_archived(open_home, session, text))
 
     # 7. The message: these facts of the moment in front of the words.
-    due = todos.due(open_home.now().date()) if open_home.use_memory else []
+    now = open_home.now()
+    due = todos.due(now.date()) if open_home.use_memory else []
     language = open_home.settings.language
     lines = [
         *cues.lines,
@@ -189,8 +190,8 @@ def prepare_turn(
         *(ELSEWHERE.format(folder=folder) for folder in open_home.elsewhere),
         *([f"Answer in {language}."] if language != "auto" else ()),
     ]
-    rules, minute = hard_rules(builder.sources), open_home.now().replace(second=0)
-    tail = make_tail(minute, rules, due, builder.changed, fenced, lines)
+    rules = hard_rules(builder.sources)
+    tail = make_tail(now, rules, due, builder.changed, fenced, lines)
     context = open_home.masker.mask(f"{tail}\n\n{attached}" if attached else tail)
     limits, commit = _make_limits(open_home.settings, card, seed), open_home.history.head()
     record = replace(

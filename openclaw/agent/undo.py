@@ -10,7 +10,6 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from openclaw.agent.loop import timestamp
 from openclaw.agent.merge_devices import bring_in
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
@@ -26,7 +25,7 @@ from openclaw.sessions.session import INTERRUPTED
 from openclaw.storage.lock import hold_lock
 from openclaw.storage.safe_open import decode
 from openclaw.tools.shell.sandbox import tidy_up
-from openclaw.types import Change, FileContent
+from openclaw.types import Change, FileContent, timestamp
 
 ATTEMPTS = 5
 LOCK_SECONDS = 2.0

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +38,7 @@ from openclaw.models.registry import open_model, split_name
 from openclaw.storage.home import Home
 from openclaw.storage.new_home import create_home
 from openclaw.storage.safe_open import text_or_none
+from openclaw.types import timestamp
 
 TASK_STEPS = 6
 VERIFIED_BYTES = 8_000_000_000
@@ -142,7 +142,7 @@ class ModelTest:
         except BaseException:
             model.close()
             raise
-        at = datetime.now().astimezone().isoformat(timespec="seconds")
+        at = timestamp()
         self.profile = Profile(full_name(card.name), card.digest, at, place_of(card.server))
         self._learn(load_seconds=seconds)
         return model

@@ -18,6 +18,7 @@ from openclaw.frozen import frozen
 from openclaw.history.turns import GIT, Turn, TurnStep
 from openclaw.storage.git import Git, GitError, quoted
 from openclaw.storage.home import is_inside
+from openclaw.types import local_time
 
 TRAILER = "Openclaw"
 ARGUMENTS = 20_000
@@ -97,8 +98,8 @@ def commit_lines(
     turn: Turn, mark: int, parent: str, files: Mapping[str, Blob], who: str
 ) -> Iterator[bytes]:
     """A commit for `git fast-import`: of these files upon `parent` ("" for none), by `who`."""
-    at = datetime.fromisoformat(turn.at) if turn.at else datetime.now().astimezone()
-    when, now = (f"{int(time.timestamp())} {time:%z}" for time in (at, datetime.now().astimezone()))
+    at = datetime.fromisoformat(turn.at) if turn.at else local_time()
+    when, now = (f"{int(time.timestamp())} {time:%z}" for time in (at, local_time()))
     message = "\n".join([turn.subject or "(no words)", "", *trailers(turn)]).encode()
     yield b"commit HEAD\nmark :%d\n" % mark
     yield f"author {who} {when}\ncommitter {who} {now}\ndata {len(message)}\n".encode()

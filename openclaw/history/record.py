@@ -21,7 +21,6 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -46,7 +45,7 @@ from openclaw.storage.safe_open import (
     writing,
 )
 from openclaw.storage.text import report_unwritable, write_if_same
-from openclaw.types import FileContent
+from openclaw.types import FileContent, local_time
 
 VERSION = 2
 LINES = "turn.jsonl"
@@ -393,7 +392,7 @@ def place_of(home: Home) -> Path:
 
 def new_turn(words: str, kind: Kind = "turn", **given: Any) -> Turn:
     """A turn that begins now, with the first of these words as its subject."""
-    at = datetime.now().astimezone().isoformat(timespec="milliseconds")  # many begin in a second
+    at = local_time().isoformat(timespec="milliseconds")  # many begin in a second
     return Turn(secrets.token_hex(4), kind, at, first_words(words, SUBJECT, SUBJECT // 2), **given)
 
 

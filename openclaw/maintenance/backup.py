@@ -30,6 +30,7 @@ from openclaw.history.record import sign
 from openclaw.storage.home import MARKS, Home, name_trouble
 from openclaw.storage.safe_open import is_folder, open_folder, reading
 from openclaw.storage.text import unwritable
+from openclaw.types import timestamp
 
 LEFT_OUT = (".openclaw/cache", ".openclaw/index", ".openclaw/locks", ".openclaw/spill",
             ".openclaw/skills.json")  # fmt: skip
@@ -63,7 +64,7 @@ class Backup:
         shape = {
             "version": VERSION,
             "openclaw": __version__,
-            "at": datetime.now().astimezone().isoformat(timespec="seconds"),
+            "at": timestamp(),
             "secrets": with_secrets,
             "mode": self.mode,
             "files": self.files,

@@ -8,7 +8,6 @@ import secrets
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import field
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +17,7 @@ from openclaw.storage.lock import hold_lock
 from openclaw.storage.program import data_folder
 from openclaw.storage.safe_open import make_folder, read_bytes, read_json_cache
 from openclaw.storage.text import write_private
+from openclaw.types import timestamp
 
 FILE = "openclaw-trust.json"
 VERSION = 1
@@ -52,7 +52,7 @@ class Trust:
 
     def allow(self, home: Home, mark: str, kind: str = HOOKS) -> None:
         """Keep a yes. OpenclawError when it cannot be written."""
-        at = datetime.now().astimezone().isoformat(timespec="seconds")
+        at = timestamp()
         self._change(home, kind, {"mark": mark, "at": at})
 
     def revoke(self, home: Home, kind: str = HOOKS) -> bool:
