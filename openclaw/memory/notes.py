@@ -32,7 +32,7 @@ from openclaw.memory.markdown import (
     read_markdown,
     read_page,
 )
-from openclaw.nlp.category import guess_category
+from openclaw.nlp.classifier import guess_category
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock
 from openclaw.storage.safe_open import is_ordinary
@@ -330,7 +330,7 @@ class Note:
     """A remembered line of a file.
 
     line: counted from 1
-    category: guessed where the line names none
+    named_category: as the line names it, "" for none
     date: an ISO day
     importance: 0 to 1
     until: the day until which a superseded note held
@@ -341,7 +341,7 @@ class Note:
     path: Path
     line: int
     text: str
-    category: str = ""
+    named_category: str = ""
     date: str = ""
     source: str = ""
     importance: float | None = None
@@ -349,6 +349,11 @@ class Note:
     until: str = ""
     depth: int = 0
     is_parent: bool = False
+
+    @property
+    def category(self) -> str:
+        """The category, guessed where the line names none: only then, as that takes 0.4 ms."""
+        return self.named_category or guess_category(self.text)
 
     def place(self, home: Home) -> str:
         """Return PATH:LINE."""
@@ -417,7 +422,7 @@ def parse_notes(text: str, path: Path) -> list[Note]:
             path,
             entry.at + 1,
             entry.text,
-            entry.meta.category or guess_category(entry.text),
+            entry.meta.category,
             entry.meta.date or (daily[1] if daily else ""),
             entry.meta.source,
             entry.meta.importance,

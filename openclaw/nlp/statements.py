@@ -10,10 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Literal
 
 from openclaw.frozen import frozen
-from openclaw.nlp.classifier import Labels, hands_over, read_message, read_sentence
+from openclaw.nlp.classifier import Labels, guess_category, hands_over, read_message, read_sentence
 from openclaw.nlp.dates import names_relative_day
 from openclaw.nlp.identifiers import identifiers
 from openclaw.nlp.intent import REMEMBER
@@ -27,16 +26,8 @@ from openclaw.nlp.sentences import (
 from openclaw.nlp.words import LONGEST_LASTING, LONGEST_OWN, SHORTEST_LASTING
 from openclaw.security import secrets
 from openclaw.security.untrusted import find_hidden
+from openclaw.types import Category
 
-FactCategory = Literal["preference", "fact", "decision", "entity"]
-
-CATEGORIES: dict[str, FactCategory] = {
-    "fact": "fact",
-    "preference": "preference",
-    "decision": "decision",
-    "contact": "entity",
-}
-"""The category of each lasting kind of the model."""
 MAY_LAST = 0.2
 MAX_CLAUSES = 6
 LONGEST_COMPLAINT = 240
@@ -110,7 +101,7 @@ class FactCandidate:
     """
 
     text: str
-    category: FactCategory
+    category: Category
     relative: bool = False
     sure: bool = True
 
@@ -123,7 +114,7 @@ def find_candidates(said: str) -> list[FactCandidate]:
     sure = _is_typed(said)
     found: dict[str, FactCandidate] = {}
     for text in lasting_facts(said):
-        category = CATEGORIES[read_sentence(text).best(*CATEGORIES)]
+        category = guess_category(text)
         # An order or a rule with an address could send data there from then on.
         if is_unfit(text) or (category != "entity" and _ADDRESS.search(text)):
             continue

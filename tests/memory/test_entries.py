@@ -17,7 +17,6 @@ from openclaw.memory.entries import (
     strike_through,
     strip_marks,
 )
-from openclaw.nlp.category import guess_category
 from openclaw.types import ToolProblem
 
 FULL = Meta("preference", "2026-11-21", "session 4f2a9c turn 3", 0.7)
@@ -83,30 +82,6 @@ def test_a_source_cannot_end_the_comment(source: str, kept: str) -> None:
     (entry,) = entries_of("- " + format_entry("t", Meta("fact", source=source)))
     assert entry.text == "t"
     assert entry.meta.source == kept
-
-
-@pytest.mark.parametrize(
-    ("text", "category"),
-    [
-        ("I like tea", "preference"),
-        ("My favourite colour is red", "preference"),
-        ("Ich mag Tee", "preference"),
-        ("J'aime le th\u00e9", "preference"),
-        ("Me gusta el t\u00e9", "preference"),
-        ("We decided to use SQLite", "decision"),
-        ("Wir haben beschlossen zu warten", "decision"),
-        ("Anna is my sister", "entity"),
-        ("Anna ist meine Schwester", "entity"),
-        ("Bonn Rhein GmbH is a supplier", "entity"),
-        ("The standup is a short one", "fact"),
-        ("I take the 7:40 train.", "fact"),
-        ("Anna is tall", "fact"),
-        ("Anna is likely late", "fact"),
-        ("", "fact"),
-    ],
-)
-def test_the_category_is_guessed_from_a_few_words(text: str, category: str) -> None:
-    assert guess_category(text) == category
 
 
 # ---- reading

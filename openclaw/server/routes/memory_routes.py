@@ -74,7 +74,7 @@ def list_notes(call: ApiCall, all: bool = False, category: str = "") -> Any:
     """What is remembered: lasting facts, then the days, the newest first."""
     home = call.server.home
     found = typed_notes(home).list(all)
-    return [note.as_json(home) for note in found if category in ("", note.category)]
+    return [note.as_json(home) for note in found if (not category or category == note.category)]
 
 
 @ROUTES.add("POST", "/api/memory", "files", answer=NOTE, status=201)

@@ -42,7 +42,7 @@ def show_all(
     notes = [
         note
         for note in typed_notes(home).list(everything)
-        if category in ("", note.category) and first <= note.date
+        if (not category or category == note.category) and first <= note.date
     ]
     print_listing(
         [note.as_json(home) for note in notes],
