@@ -25,6 +25,7 @@ from openclaw.nlp.sentences import (
 )
 from openclaw.nlp.words import LONGEST_LASTING, LONGEST_OWN, SHORTEST_LASTING
 from openclaw.security import secrets
+from openclaw.security.agent_orders import has_orders, lifts_guard
 from openclaw.security.untrusted import find_hidden
 from openclaw.types import Category
 
@@ -58,36 +59,6 @@ _ADDRESS = re.compile(
     _I,
 )
 """An address or a telephone number of a person or a machine."""
-_SECRET = re.compile(
-    r"\b(?:pass(?:word|code|phrase|wort)|pin(?: code| number|-?nummer)?|alarm code|door code|"
-    r"security code|cvv|cvc|seed phrase|api key|kennwort|geheimzahl|mot de passe|code secret|"
-    r"contrase\u00f1a|clave secreta)\b"
-    r"(?=.{0,30}[\d=:]|\W{0,3}(?:is|ist|lautet|est|es)\b)|\bcode\b(?=.{0,12}\d{3})"
-    r"|\b(?:social security|sozialversicherung\w*|s\u00e9curit\u00e9 sociale|seguridad social|"
-    r"national insurance|ssn|iban|bank (?:details|account)|account (?:number|no)|routing number|"
-    r"sort code|(?:credit|debit|bank) card|card number|kontonummer|bankverbindung|kreditkarte\w*|"
-    r"passport (?:number|no)|reisepassnummer)\b(?=.{0,40}\d{2})"
-    r"|(?-i:\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7} ?[A-Z0-9]{3,4}\b)"
-    r"|(?<![\d-])\d{3}-\d{2}-\d{4}(?![\d-])|\b(?:\d{4}[ -]?){3}\d{1,4}\b",
-    _I,
-)
-"""Codes, cards, accounts and official papers, by their words and forms."""
-_ORDER_TO_AN_AGENT = re.compile(
-    r"\b(?:ignore|disregard|forget|override)\b.{0,30}\b(?:previous|prior|above|earlier|preceding|"
-    r"system|safety|all|your)\b.{0,30}\b(?:instructions?|prompts?|rules?|guidelines?|messages?)\b"
-    r"|\byou are now\b|\bsystem prompt\b|\bjailbreak|\bdeveloper mode\b|\bas an ai\b"
-    r"|\b(?:without|never|do not|don['\u2019]t) (?:telling|tell|informing|inform|notifying|notify) "
-    r"(?:the )?user\b|\bthe assistant (?:must|should|shall|will)\b",
-    _I,
-)
-_LIFTS_A_GUARD = re.compile(
-    r"\b(?:never|do not|don['\u2019]t|stop|no need to) (?:ever )?ask(?:ing)?\b"
-    r"(?! (?:me )?(?:if|whether|about|how|what|why|follow|more|so many|two))"
-    r"|\b(?:always|from now on|just)\b.{0,80}\bwithout (?:asking|(?:my |any |a )?(?:confirm\w*|"
-    r"permission|approval|consent|ok\b|okay|yes\b|question))",
-    _I,
-)
-"""Asks to skip a confirmation; nothing of that kind is kept without the user's yes."""
 
 
 @frozen
@@ -109,7 +80,7 @@ class FactCandidate:
 def find_candidates(said: str) -> list[FactCandidate]:
     """Return the facts of a message that are worth keeping, in their order. Most of a long message
     is probably pasted, so only its beginning is read."""
-    if _ORDER_TO_AN_AGENT.search(said[:LONGEST_MESSAGE]):  # then nothing else can be trusted
+    if has_orders(said[:LONGEST_MESSAGE]):  # then nothing else can be trusted
         return []
     sure = _is_typed(said)
     found: dict[str, FactCandidate] = {}
@@ -156,9 +127,9 @@ def is_complaint(message: str) -> bool:
 def is_unfit(text: str) -> bool:
     """Return True for a text that no memory should hold: with a secret, markup or invisible
     characters, or that lifts a guard."""
-    if _SECRET.search(text) or find_hidden(text) or secrets.find_secrets(text):
+    if secrets.tells_code(text) or secrets.find_secrets(text) or find_hidden(text):
         return True
-    return bool(_MARKUP.search(text) or _LIFTS_A_GUARD.search(text))
+    return lifts_guard(text) or bool(_MARKUP.search(text))
 
 
 def _is_typed(said: str) -> bool:

@@ -537,3 +537,24 @@ def _encoded_forms(value: str) -> tuple[tuple[str, re.Pattern[str] | None], ...]
             forms[base64.b64encode(whole).decode()] = coded
             forms[base64.urlsafe_b64encode(whole).decode()] = coded
     return tuple(forms.items())
+
+
+_TOLD_CODE = re.compile(
+    r"\b(?:pass(?:word|code|phrase|wort)|pin(?: code| number|-?nummer)?|alarm code|door code|"
+    r"security code|cvv|cvc|seed phrase|api key|kennwort|geheimzahl|mot de passe|code secret|"
+    r"contrase\u00f1a|clave secreta)\b"
+    r"(?=.{0,30}[\d=:]|\W{0,3}(?:is|ist|lautet|est|es)\b)|\bcode\b(?=.{0,12}\d{3})"
+    r"|\b(?:social security|sozialversicherung\w*|s\u00e9curit\u00e9 sociale|seguridad social|"
+    r"national insurance|ssn|iban|bank (?:details|account)|account (?:number|no)|routing number|"
+    r"sort code|(?:credit|debit|bank) card|card number|kontonummer|bankverbindung|kreditkarte\w*|"
+    r"passport (?:number|no)|reisepassnummer)\b(?=.{0,40}\d{2})"
+    r"|(?-i:\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7} ?[A-Z0-9]{3,4}\b)"
+    r"|(?<![\d-])\d{3}-\d{2}-\d{4}(?![\d-])|\b(?:\d{4}[ -]?){3}\d{1,4}\b",
+    re.IGNORECASE,
+)
+"""Codes, cards, accounts and official papers, by their words and forms."""
+
+
+def tells_code(text: str) -> bool:
+    """Return True for a text that tells a code, a card, an account or an official paper."""
+    return _TOLD_CODE.search(text) is not None
