@@ -1,8 +1,8 @@
 """Find which names in notes are persons, and which lines tell of them. English and German.
 
 A name is a person's when the notes treat it so in several lines: it is introduced ("my sister
-Lena"), has relatives or a birthday, is met, asked and quoted. Firms, places and words that are
-names too ("Will it rain", "the rose") stay out: rather a line is missed than a wrong one found.
+Lena"), has relatives or a birthday, or is met. Firms, places and words that are names too ("Will it
+rain", "the rose") stay out: rather a line is missed than a wrong one found.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import calendar
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
-from functools import cache
 
 from openclaw.nlp.classifier import language_of
 
@@ -25,17 +24,16 @@ _KIN = (
     r"|cousine?|nichte|neffe|eltern|kind)(?:-in-law)?)"
 )
 _OWNER = r"(?:[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Mm]eine?[mnr]?|[Uu]nsere?[mnr]?)"
-_CONTEXTS = (
-    rf"\b{_OWNER} (?:\w+ )?{_KIN} {_N}",
-    rf"\b(?i:oma|opa|tante|onkel|aunt|grandma|grandpa|granny) {_N}",
-    rf"\b{_N}, (?:my|our|meine?|unsere?) (?:[\w-]+ )?{_KIN}\b",
+_INTRODUCED = (
+    rf"\b(?:{_OWNER} (?:\w+ )?{_KIN}|(?i:oma|opa|tante|onkel|aunt|uncle|grandma|grandpa|granny))"
+    rf" {_N}"
+)
+"""Introduces a person: one line is enough."""
+_TREATED = (
     r"\b(?i:lunch|dinner|coffee|breakfast|supper|tea|drinks?|beers?|walk|chat|call|evening|sauna)"
     rf" with {_N}",
-    rf"\b{_N}(?:'s?|(?<=s)) (?:{_KIN}|birthday|wedding|phone|mobile|number|Geburtstag|Hochzeit"
-    r"|Nummer|Handy)\b",
+    rf"\b{_N}(?:'s?|(?<=s)) (?:{_KIN}|birthday|wedding|phone|number|Geburtstag|Hochzeit|Nummer)\b",
 )
-_INTRODUCED = 3
-"""The first of these kinds introduce a person: one line is enough."""
 _FEWEST_LINES = 2
 
 _TOKEN = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*(?:(?<=n)'t)?")
@@ -46,39 +44,33 @@ _WORDS_TOO = frozenset(
     iris pearl ruby amber paris victoria""".split()
 )
 """Names that are words or places too."""
-_NOT_BEFORE_NAMES = frozenset("the a an this that some another no every in near".split())
-_TITLES = frozenset("St Saint Sankt Mt Mount Lake Queen King Fort".split())
-"""What is named after a person begins so: "St. Ines church", "Queen Maeve's grave"."""
+_NOT_BEFORE_NAMES = frozenset(
+    "the a an this another no every in near st mt mount lake queen king fort".split()
+)
+"""A thing, or a place named after a person: "St. Ines church", "Queen Maeve's grave"."""
 _BEFORE_NAMES = frozenset(
-    """with to for from by and or met phoned called rang visited saw asked told gave lent took drove
-    sent wrote invited helped owe mit für von bei und an nach when while because if""".split()
+    """with for from met phoned called rang visited saw asked told gave lent took drove sent wrote
+    invited helped""".split()
 )
 _VERBS = frozenset(
-    """had can can't could won't would didn't doesn't got went gave came must may should lent sent
-    met rang and told took made left lost found war kann darf mag wird will möchte soll hatte
-    und""".split()
+    """and und had can could may must should will would got came lent told took met war hatte kann
+    mag soll wird""".split()
 )
 _PRONOUN = re.compile(r"(?:she|he|sie|er)(?=['\u2019 ])|(?:her|his|ihre?|seine?) \w", re.IGNORECASE)
-
-
-@cache
-def _contexts() -> list[re.Pattern[str]]:
-    """Compile the contexts of names at their first use: most prompts need none."""
-    return [re.compile(each) for each in _CONTEXTS]
 
 
 def find_names(lines: Iterable[str]) -> set[str]:
     """Return the names that these lines treat as those of persons: introduced once, or in several
     lines of which one treats it so. What is mostly written small is no name."""
-    introduced, others = set[str](), set[str]()
+    introduced, treated = set[str](), set[str]()
     capital, small = Counter[str](), Counter[str]()
     for line in map(_plain_apostrophes, lines):
         for word in set(_TOKEN.findall(line)):
             (capital if word[0].isupper() else small)[word.capitalize()] += 1
-        for number, pattern in enumerate(_contexts()):
-            for found in pattern.finditer(line):
-                (introduced if number < _INTRODUCED else others).add(found["name"])
-    several = {name for name in others if capital[name] >= _FEWEST_LINES}
+        introduced.update(found["name"] for found in re.finditer(_INTRODUCED, line))
+        for pattern in _TREATED:
+            treated.update(found["name"] for found in re.finditer(pattern, line))
+    several = {name for name in treated if capital[name] >= _FEWEST_LINES}
     names = (introduced | several) - _DAYS
     return {name for name in names if small[name] < capital[name]}
 
@@ -115,9 +107,7 @@ def _is_meant(line: str, tokens: Sequence[re.Match[str]], at: int, names: Set[st
     following = tokens[at + 1][0] if after == " " else ""
     begins = not at or bool(re.search(r"[.!?:;]", before))
     called = previous.lower() in _BEFORE_NAMES or previous in names
-    if previous in _TITLES:
-        return False
-    if not begins and previous.lower() in _NOT_BEFORE_NAMES:
+    if previous.lower() in _NOT_BEFORE_NAMES:
         return False
     if not (begins or called or previous.islower() or _is_german(line)):
         return False
@@ -128,7 +118,7 @@ def _is_meant(line: str, tokens: Sequence[re.Match[str]], at: int, names: Set[st
     if word[0].isupper() and not (word_too and begins):
         return True
     verb = following.endswith(("s", "ed")) or (following.endswith("t") and _is_german(line))
-    acts = following in _VERBS or (verb and following.islower())
+    acts = following in _VERBS or following.endswith("n't") or (verb and following.islower())
     if word_too:
         alone = not following or following in names
         return begins and (acts or (word[0].isupper() and alone))
