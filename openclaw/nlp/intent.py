@@ -58,14 +58,8 @@ NOT_A_LIST_NAME = re.compile(
 QUESTION_MARK = re.compile("[?\uff1f\u061f]")
 CLAUSE_END = re.compile(r"(?<=[.!?\uff1f])\s+|[,;:]\s+| [\u2013\u2014-] ")
 WANTS = re.compile(
-    r"\b(?:how|what)(?: about| if| an?)\b|\bwhat (?:I|you|we|he|she|it|they|the|my)\b|"
-    r"\b(?:can|could|would) (?:you|we|it)\b|\bwill (?:you|we)\b|\bwho (?:can|could|would)\b|"
-    r"\byou (?:feel|mind|say|think)\b|"
-    r"\bwie (?:w\u00e4re?|gesagt|besprochen|immer)\b|"
-    r"\b(?:kannst|k\u00f6nnt\w*|w\u00fcrde\w*|h\u00e4ltst|meinst) (?:du|ihr|Sie|man)\b|"
-    r"\bquand(?:o hai| tu| vous| on)\b|\b(?:peux|peut|pouvez|pourr\w+|dirai\w+|penses?)\b|"
-    r"\bqu\u00e9 (?:tal|te|le|os|dices|si)\b|\b(?:pued\w+|podr\w+|podemos)\b|"
-    r"\b(?:puoi|pu\u00f2|potr\w+|possiamo)\b",
+    r"\b(?:can|could|would) (?:you|we|it)\b|\byou (?:mind|say|think)\b|\bwie w\u00e4re?\b|"
+    r"\b(?:kannst|k\u00f6nnt\w*|w\u00fcrde\w*) (?:du|ihr|Sie|man)\b|\bqu\u00e9 (?:tal|te)\b",
     re.I,
 )
 """A question that may want something done, as it suggests something or asks what is possible."""
