@@ -23,6 +23,7 @@ Prefer = Literal["future", "past"]
 
 LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt")
 MAX_CHARS = 60
+LONGEST_LEAD = 40  # characters: "between the"
 FEW = 5  # "a few days", "the last days"
 
 # Words, as patterns that are compiled at first use: most texts name no day.
@@ -103,7 +104,7 @@ def is_weekday_or_month(word: str) -> bool:
 
 
 @lru_cache(16)
-def _load_reader(parser: str, today: date, prefer: Prefer) -> Callable[[str], Any]:
+def _load_reader(parser: str, today: date, prefer: Prefer) -> Any:
     """Load dateparser's reader of "in 3 days" (relative) or "friday", "1 dec" (absolute).
 
     There are two because a bare month means its last day while "in a month" keeps today's.
@@ -118,9 +119,7 @@ def _load_reader(parser: str, today: date, prefer: Prefer) -> Callable[[str], An
         "DATE_ORDER": "DMY",
         "PREFER_DAY_OF_MONTH": day,
     }
-    reader = DateDataParser(list(LANGUAGES), use_given_order=True, settings=settings)
-    read: Callable[[str], Any] = reader.get_date_data
-    return read
+    return DateDataParser(list(LANGUAGES), use_given_order=True, settings=settings).get_date_data
 
 
 def _ask_library(parser: str, words: str, today: date, prefer: Prefer = "past") -> tuple[date, str]:
@@ -192,34 +191,35 @@ def read_days(text: str, today: date, *, told: bool = False) -> Days:
         time = _read_before(time, text[times[-1].end if times else 0 : time.start], today)
         joined = _join(text, times[-1], time) if times else None
         times[-1:] = [joined] if joined else [*times[-1:], time]
-    words = ""
-    for time in reversed(times := [time for time in times if not time.needs]):
-        words = text[time.start : time.end]
-        text = f"{text[: time.start]} {text[time.end :]}"
+    times = [time for time in times if not time.needs]
+    words = text[times[0].start : times[0].end] if times else ""
+    ends = (0, *(time.end for time in times)), (*(time.start for time in times), len(text))
+    rest = " ".join(text[end:start] for end, start in zip(*ends, strict=True))
     spans = (_to_nearest(time, today) if told else time.span for time in times)
-    return Days(tuple(dict.fromkeys(spans)), text, words)
+    return Days(tuple(dict.fromkeys(spans)), rest, words)
 
 
 def _to_nearest(time: _Time, today: date) -> Span:
     """Return the days of a time, those without a year in the year that is nearest to today."""
     with suppress(ValueError):
-        if time.yearly and (today - time.span[1]).days > 182:
-            return move(time.span, 1)
+        return move(time.span, int(time.yearly and (today - time.span[1]).days > 182))
     return time.span
 
 
 def _find_times(text: str, today: date) -> list[_Time]:
     """Return what the rules find, in the order of the text; the first rule wins a place."""
     times: list[_Time] = []
+    taken = bytearray(len(text))
     for needs, make, pattern in _RULES:
         for found in _compile(pattern).finditer(text):
             start, end = found.span()
-            if any(start < other.end and other.start < end for other in times):
+            if any(taken[start:end]):
                 continue
             with suppress(ValueError, LookupError, OverflowError):
                 span, year = make(found, today), found.groupdict().get("year", "none")
                 sure = span[0].year != today.year if needs == "part" else year not in (None, "none")
                 times.append(_Time(start, end, span, not year, "" if sure else needs))
+                taken[start:end] = bytes([1]) * (end - start)
     return sorted(times, key=lambda time: time.start)
 
 
@@ -239,7 +239,8 @@ def _read_before(time: _Time, before: str, today: date) -> _Time:
 def _join(text: str, first: _Time, last: _Time) -> _Time | None:
     """Return the days from one time to the other, None when the words between do not say so. A year
     that only one of them says counts for both, but they may cross the turn of the year or week."""
-    found = _compile(_JOINED).search(f"{text[: first.start]}\0{text[first.end : last.start]}")
+    lead = text[: first.start][-LONGEST_LEAD:]
+    found = _compile(_JOINED).search(f"{lead}\0{text[first.end : last.start]}")
     if not found or not (found["sure"] or found["both"] or {first.needs, last.needs} <= {"", "in"}):
         return None
     (begin, end), yearly = (first.span[0], last.span[1]), first.yearly and last.yearly
@@ -269,10 +270,10 @@ def _by_date(found: re.Match[str], today: date, step: int = -1) -> Span:
 
 
 def _calendar_week(found: re.Match[str], today: date) -> Span:
-    def days_in(year: int) -> Span:
-        return unit_of(date.fromisocalendar(year, int(found["week"]), 1), "week")
-
-    return in_year(found["year"], today, days_in)
+    week = int(found["week"])
+    return in_year(
+        found["year"], today, lambda y: unit_of(date.fromisocalendar(y, week, 1), "week")
+    )
 
 
 def _quarter(found: re.Match[str], today: date) -> Span:
@@ -590,9 +591,8 @@ def _parse_by_library(words: str, today: date, prefer: Prefer) -> date | None:
                 day, _ = _ask_library(parser, text, today, prefer)
                 # "Friday at 10" is no 10th of a month.
                 named = re.search(r"\d", text) and _compile(_DAY_NAME).search(text)
-                if named and (day < today) == (prefer == "future"):
-                    continue
-                if named and not _is_weekday(day, named[0]):
+                is_behind = (day < today) == (prefer == "future")
+                if named and (is_behind or not _is_weekday(day, named[0])):
                     continue
                 # Far away, and no year in the words: "the 32nd" is not a day of 2032.
                 if abs((day - today).days) <= 366 or parser[0] == "r" or re.search(r"\d{4}", text):
