@@ -279,8 +279,8 @@ def _find_files(cues: Cues, said: _Request, files: Sequence[str], guides: Collec
     meant = [] if named or (missing and cues.asks) else _find_by_topic(said.text, files, guides)
     wanted, read = cues.errands, said.read
     no_other = not (wanted.command or wanted.urls) and wanted.tools in ((), ("run_shell",))
-    of_past = cues.asks and read.has("recall")  # "when did I last run sums.py?"
-    command, arguments = find_command(said.text, named if no_other and not of_past else ())
+    runs = no_other and not cues.asks  # "how often did I run sums.py?"
+    command, arguments = find_command(said.text, named if runs else ())
     figures = FIGURE.findall(said.text)
     return replace(
         cues,

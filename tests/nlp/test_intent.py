@@ -291,7 +291,7 @@ def test_to_dos_are_named_whole_by_all_of_their_words() -> None:
         ("git add sums.py and commit", ""),
         ("fix the bug in sums.py and run the tests", ""),
         ("what does sums.py do?", ""),
-        ("when did I last run sums.py?", ""),
+        ("How often did I run sums.py?", ""),
         ("run the checks in test_sums.py", ""),
         ("run trip.md", ""),
     ],
