@@ -80,6 +80,8 @@ MAY_BE_KIND = 0.3
 MAY_HAND_OVER = 0.4
 """From this probability on: what is wrongly left out of the memory costs less than what is kept."""
 FEWEST_LETTERS = 4
+END_MARKS = "?! \uff1f\uff01"
+"""Tell no language, but make a name of two words one ("Die Hard?")."""
 NAME = " \u00b7name "
 """Stands for the names of persons: who it is says nothing of the topic. On authors not seen this
 finds 12 % more at the same precision."""
@@ -132,7 +134,7 @@ def language_of(text: str) -> str:
     """Return the language of a text as two letters, "" when it is too short to tell."""
     if sum(map(str.isalpha, text[:LONGEST])) < FEWEST_LETTERS:
         return ""
-    labels = _read("language", text)
+    labels = _read("language", text.rstrip(END_MARKS))
     best = labels.best(*labels.probabilities)
     if best in ("zh", "ja") and not _HAN_OR_KANA.search(text):
         return ""

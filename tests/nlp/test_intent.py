@@ -748,7 +748,7 @@ def test_an_answer_is_asked_for_in_the_language_of_the_request(
     assert f"Answer in {language}." in cues_of(request_).lines
 
 
-@pytest.mark.parametrize("request_", ["What is on my list?", "Die Hard", "La la land", "Hi"])
+@pytest.mark.parametrize("request_", ["What is on my list?", "Die Hard?", "La la land", "Hi"])
 def test_english_and_single_words_set_no_language(request_: str) -> None:
     assert not any(line.startswith("Answer in") for line in cues_of(request_).lines)
 
