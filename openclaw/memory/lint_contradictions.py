@@ -19,13 +19,10 @@ from openclaw.memory.lint_checks import (
     stems,
 )
 from openclaw.nlp.dates import find_relative_days, has_date
+from openclaw.nlp.words import NEGATION, has_negation
 from openclaw.types import ToolProblem
 
-_NOT = re.compile(
-    r"\b(?:do not|does not|did not|don't|doesn't|is not|isn't|are not|aren't|cannot|can't|no longer"
-    r"|not|never|nicht|kein\w*|nie|ne|pas|no)\b",
-    re.IGNORECASE,
-)
+_NOT = re.compile(rf"(?:\b(?:do|does|did|is|are) ?)?(?:{NEGATION.pattern})(?: longer)?", re.I)
 _OVER = re.compile(r"\b(?:over|more than|rather than|lieber als)\b", re.IGNORECASE)
 
 
@@ -78,7 +75,7 @@ def _disagree(one: LintItem, other: LintItem) -> bool:
     left, right = one.entry.text, other.entry.text
     turned = {*_opposite_keys(left)} & {*_opposite_keys(right)}
     if any(key[0] == "not" for key in turned):
-        return bool(_NOT.search(left)) != bool(_NOT.search(right))
+        return has_negation(left) != has_negation(right)
     if turned:
         return stems(left) != stems(right)
     return corrects(left, right)
