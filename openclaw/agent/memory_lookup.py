@@ -45,7 +45,8 @@ def needs_recall(
 def worth_looking_up(text: str, cues: Cues) -> bool:
     """Return True when a prompt may be about something in memory: no other cue explains it."""
     # "What do I have to bring to the market?" may be about to-dos or about a note.
-    about_todos = cues.todos and not cues.unclear and (cues.lists or cues.orders or cues.done)
+    orders = cues.orders and not cues.meant  # "new order: 20 loaves" may be about orders.csv
+    about_todos = cues.todos and not cues.unclear and (cues.lists or orders or cues.done)
     told = cues.fact or about_todos or cues.expression or cues.named or cues.skill or cues.chats
     return not told and any(c.isalnum() for c in text)
 

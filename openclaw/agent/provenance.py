@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -275,7 +275,9 @@ class Provenance:
         if action.effect != "write" or Path(action.target).suffix.lower() not in _TEXTS:
             return ()
         text = "\n".join(_argument_texts(arguments))
-        said = self._said(action.target)
+        if action.target.endswith(".csv"):
+            text = text.replace(",", " ")  # "0,2026-12-01" is no number
+        said = replace(self._said(action.target), replaced=str(arguments.get("find", "")))
         found = invented_values(text, said)
         if action.tool in _SHORT and language_of(said.request) in _NAMES_HAVE_CAPITALS:
             found += invented_names(text, said)

@@ -35,13 +35,22 @@ from openclaw.errors import PromptTooLarge
 from openclaw.frozen import frozen
 from openclaw.history.turns import State
 from openclaw.home.open_home import OpenHome
+from openclaw.memory.named_rows import MAX_CHARS, NamedRows, find_named_rows
 from openclaw.memory.table_facts import show_table_facts
 from openclaw.memory.todos import Todos
 from openclaw.messages import NO_RECORD, Entry, Material, Prompt, TurnRecord
 from openclaw.models.base import ModelCard
 from openclaw.models.profile import reply_limits, window_notice
 from openclaw.nlp.classifier import read_message
-from openclaw.nlp.intent import FILE, QUESTION_MARK, Cues, is_small_talk, read_cues
+from openclaw.nlp.intent import (
+    FILE,
+    QUESTION_MARK,
+    Cues,
+    is_small_talk,
+    read_cues,
+    surely_adds,
+    without_todos,
+)
 from openclaw.nlp.several_requests import only_adds, split_request
 from openclaw.receipt import NO_CHANGES, TODO_FILE, Receipt
 from openclaw.security.audit import Audit
@@ -169,11 +178,16 @@ def prepare_turn(
     )
     if any(each["path"] in cues.meant for each in passages):  # then it need not be read first
         cues = replace(cues, meant=())
+    near = [each for each in left_out if each["path"].startswith("workspace/")]
+    rows = _find_rows(open_home, text, cues, (*passages, *near))
+    if rows.surely or (rows.edits and cues.unclear):
+        rows, cues = replace(rows, surely=True), without_todos(cues)
     fenced = provenance.fence_passages(
         [
             (each["path"], show_passage(each) + _sums_beside(open_home, each, text))
             for each in passages
         ]
+        + [(path, f"{path}: {row}") for path, row in _rows_beside(rows, passages)]
     )
     if session.archived and (cues.asks or "?" in text):
         fenced += provenance.fence_archived(find_archived(open_home, session, text))
@@ -210,7 +224,7 @@ def prepare_turn(
     )
     user = Entry("user", text, context=context, at=timestamp(), images=images).with_record(record)
     provenance.inherit()
-    turn = RunningTurn(user, rules, cues, has_passages=bool(fenced), skill=instructions)
+    turn = RunningTurn(user, rules, cues, has_passages=bool(fenced), rows=rows, skill=instructions)
     if orders:  # one after the other, each by the words that are about it
         turn.cues, turn.orders_left = orders[0][1], orders[1:]
     receipt = partial(_make_receipt, open_home, provenance.turn_changes)
@@ -495,6 +509,31 @@ def _make_limits(settings: Settings, card: ModelCard, seed: int) -> TurnLimits:
 def _make_receipt(open_home: OpenHome, turn_changes: TurnChanges) -> Receipt:
     changed = list_changes(open_home, turn_changes)
     return make_receipt(changed, turn_changes.searches, turn_changes.sent)
+
+
+def _find_rows(
+    open_home: OpenHome, request: str, cues: Cues, passages: Sequence[Mapping[str, Any]]
+) -> NamedRows:
+    """Find the rows of tables that a request names which may change them: those of the files of
+    which passages go along, when it is about no to-do."""
+    about_todos = cues.lists or cues.near or cues.whole or cues.done or surely_adds(request)
+    if cues.asks or cues.fact or about_todos or QUESTION_MARK.search(request):
+        return NamedRows()
+    paths = dict.fromkeys(each["path"] for each in passages)
+    mask = open_home.masker.mask
+    whole = ((path, current_text(open_home.home, path) or "") for path in paths)
+    texts = ((path, mask(text[:MAX_CHARS])) for path, text in whole)
+    return find_named_rows(request, texts, open_home.now().date())
+
+
+def _rows_beside(
+    rows: NamedRows, passages: Sequence[Mapping[str, Any]]
+) -> Iterator[tuple[str, str]]:
+    """Yield the named rows, with their headings, of the files of which no passage goes along."""
+    shown = {each["path"] for each in passages}
+    for edit in rows.edits:
+        if edit.row.path not in shown:
+            yield edit.row.path, edit.row.told()
 
 
 def _sums_beside(open_home: OpenHome, passage: Mapping[str, Any], request: str) -> str:

@@ -22,13 +22,13 @@ ADDED_UP = "[added up: "
 MAX_SUMS = 12
 MAX_COMPARED = 20
 MAX_SIDES = 6
+SIDES: tuple[Prefer, ...] = ("future", "past")
 MAX_DAYS = 1_000
 LONGEST_NAME = 80
 """Characters; a longer heading or first cell of a row is not repeated."""
 LONGEST_DAY = 20
 _OURS = frozenset(("rows", "where", "is", "with"))
 _YEAR = re.compile(r"\d{4}")
-_SIDES: tuple[Prefer, ...] = ("future", "past")
 _PARTS = re.compile(r"[^\W\d_]+|\d+")
 Value = TypeVar("Value", date, float)
 _FIGURE = re.compile(r"(?<![\w.,:/-])\d+(?:\.\d+)?(?![\w:/-]|[.,]\d)")
@@ -205,7 +205,7 @@ def _name_days(request: str, today: date) -> NamedDays:
     dateparser, which takes 0.3 s."""
     request = unicodedata.normalize("NFC", request[:LONGEST_MESSAGE])
     words = find_named_day(request) or ""
-    marks = (_read_span(words, today, prefer) for prefer in _SIDES if words)
+    marks = (_read_span(words, today, prefer) for prefer in SIDES if words)
     known = tuple(dict.fromkeys(filter(None, marks)))
     past, near = read_days(request, today), read_days(request, today, told=True).spans
     if len(past.spans) == 1 and words in past.words and past.spans[0] not in known:
@@ -229,7 +229,7 @@ def _read_days(cells: tuple[str, ...], today: date) -> list[date]:
         len(each) < LONGEST_DAY and has_date(each) for each in cells
     ):
         return []
-    read = ([parse_day(each, today, prefer) for prefer in _SIDES] for each in cells)
+    read = ([parse_day(each, today, prefer) for prefer in SIDES] for each in cells)
     days = [
         min(filter(None, each), key=lambda day: abs(day - today), default=None) for each in read
     ]

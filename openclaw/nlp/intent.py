@@ -241,6 +241,20 @@ def read_cues(
     return replace(cues, lines=(*cues.lines, *answer_in))
 
 
+def surely_adds(request: str) -> bool:
+    """Return True for a request that surely is for a new to-do."""
+    return read_message(request).probabilities["todo_add"] >= SURELY_ADDS
+
+
+def without_todos(cues: Cues) -> Cues:
+    """Return the cues of a request of which something else than its words shows that it is about no
+    to-do."""
+    lines = (line for line in cues.lines if line != NO_SUCH_TODO)
+    lines = (line for line in lines if not line.startswith((TOOL_LINE, TODO_LINE)))
+    changes = tuple(each for each in cues.changes if each == "add")
+    return replace(cues, lines=(*lines,), todos=False, unclear=False, changes=changes)
+
+
 def _read_kind(request: str, read: Labels, language: str) -> Cues:
     """Read whether a request asks or orders, and what needs no look at the home."""
     asks = only_asks(request)
@@ -335,7 +349,7 @@ def _find_todos(cues: Cues, said: _Request, todos: Sequence[str], matching: Sequ
     may_change = max(read.probabilities[label] for label in TO_CHANGE) >= MAY_CHANGE
     return replace(
         cues,
-        lines=(*cues.lines, *(f"Still to do: {text}" for text in (near or matching)[:3])),
+        lines=(*cues.lines, *(f"{TODO_LINE}{text}" for text in (near or matching)[:3])),
         todos=cues.todos or done,
         done=done,
         whole=_find_whole(said.text, read, whole),
@@ -385,7 +399,7 @@ def _choose_tool(cues: Cues, said: _Request) -> Cues:
     named = likely and not cues.todos
     return replace(
         cues,
-        lines=(*cues.lines, *([f"Tool that may fit: {LIKELY_TOOLS[likely]}"] if named else ())),
+        lines=(*cues.lines, *([f"{TOOL_LINE}{LIKELY_TOOLS[likely]}"] if named else ())),
         runs=not likely or read.probabilities["program"] >= HARDLY,
         remembers=read.has("remember") and not cues.todos,
         forgets=read.has("forget") and not (cues.todos or cues.meant),
@@ -399,12 +413,16 @@ def is_small_talk(read: Labels) -> bool:
 
 PART_WORDS = 3
 """Fewer words are no request of their own: "eggs, milk and bread"."""
+TOOL_LINE, TODO_LINE = "Tool that may fit: ", "Still to do: "
 NO_SUCH_TODO = "No to-do has the words of this request."
 SAME_BEGINNING = 4
 """Letters that two forms of a word have in common, and mostly one that is mistyped."""
 TO_CHANGE = ("todo_done", "todo_remove", "todo_change")
 MAY_CHANGE = 0.5
 """From this probability on a message may want a to-do ticked, changed or removed."""
+SURELY_ADDS = 0.9
+"""From this probability on a message that names a row of a table ("call Café Juno about the order")
+still is for a to-do."""
 SHORTEST_BEGINNING = 4
 """Letters of a word with which the name of a list begins."""
 NUMBERED = re.compile(r"([^\W\d]{3,}) +#?(\d+)\b")
@@ -419,7 +437,8 @@ def only_asks(request: str) -> bool:
     """Return True when the request surely wants nothing done. A question mark proves nothing:
     "would you mind adding milk?"."""
     read = read_message(request)
-    asks = read.has("asks") and read.probabilities["orders"] < HARDLY
+    tells = read.has("day_note")  # "we used 25 kg today, update the stock"
+    asks = read.has("asks") and read.probabilities["orders"] < HARDLY and not tells
     return asks and not WANTS.search(request)
 
 

@@ -42,12 +42,13 @@ SAME_BEGINNING = 4
 
 @frozen
 class Said:
-    """What a text may be made from: the user's request, all texts that the model has read, and the
-    day on which it is written."""
+    """What a text may be made from: the user's request, all texts that the model has read, the day
+    on which it is written, and what it replaces."""
 
     request: str
     texts: Sequence[str]
     today: date
+    replaced: str = ""
 
 
 def invented_values(text: str, said: Said) -> list[str]:
@@ -63,7 +64,12 @@ def invented_values(text: str, said: Said) -> list[str]:
     lines = [_digits(line) for line in known.splitlines()]
     values = {value for each in told for value in _values(each)}
     small = {int(part) for each in told for part in re.findall(r"\d+", each) if len(part) < 3}
-    computed = {*_computed([v for each in _NUMBER.findall(said.request) for v in _values(each)])}
+    asked, replaced = (
+        [value for number in _NUMBER.findall(each)[:MAX_NUMBERS] for value in _values(number)]
+        for each in (said.request, said.replaced)
+    )
+    computed = {*_computed(asked)}
+    computed |= {round(old + sign * n, 4) for old in replaced for n in asked for sign in (1, -1)}
     for each in new:
         right = (
             any(_digits(each) in line for line in lines)

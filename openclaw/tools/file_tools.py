@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.frozen import frozen
+from openclaw.memory.named_rows import find_displaced
 from openclaw.memory.table_facts import show_table_facts
 from openclaw.memory.todos import add_todos
 from openclaw.nlp.words import stem
@@ -220,6 +221,8 @@ class FileTools:
         everywhere = is_renamed(find, replace, self.turn_changes.request)
         new, line = replace_passage(old, find, replace, everywhere=everywhere)
         self.masker.check_kept(old, new, name)
+        if displaced := find_displaced(name, old, new, self.turn_changes.request):
+            raise ToolProblem(f"{displaced} is another row. append_file adds one at the end.")
         if new.count("\n") != old.count("\n"):
             _check_todos(name, old)
         return _Plan(target, name, base, old, new, line)

@@ -73,13 +73,15 @@ def with_newline(text: str) -> str:
 
 
 def append_text(old: str, text: str) -> str:
-    """Append a text on lines of its own. Behind a table, a line with a comma less than the table
-    has columns is a row of it, which a small model writes so. Raises ToolProblem for an empty text.
-    """
+    """Append a text on lines of its own. Behind a table, a line with as many parts between bars or
+    commas as the table has columns is a row of it, which a small model writes so. Raises
+    ToolProblem for an empty text."""
     lines = old.splitlines()
-    if lines and lines[-1].startswith("|") and "|" not in text:
-        cells = [cell.strip() for cell in text.strip().split(",")]
-        if len(cells) == len([*table_rows(lines)][-1][1]) and "\n" not in text.strip():
+    if lines and lines[-1].startswith("|"):
+        inner = text.strip().removeprefix("|").removesuffix("|")
+        parts = CELL_END.split(inner) if "|" in inner else inner.split(",")
+        cells = [part.strip() for part in parts]
+        if len(cells) == len([*table_rows(lines)][-1][1]) and "\n" not in inner:
             text = f"| {' | '.join(cells)} |"
     newline = "\r\n" if "\r\n" in old else "\n"
     start = old + (newline if old and not old.endswith(("\n", "\r")) else "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -151,3 +152,14 @@ def test_looking_at_the_context_asks_nothing_of_the_server(
         app.close()
     assert b"comes on Friday" in report.raw
     assert {asked.path for asked in fake_ollama.requests} <= {"/api/ps", "/api/tags", "/api/show"}
+
+
+def test_a_row_that_a_prompt_names_is_shown_and_is_what_may_be_edited(tmp_path: Path) -> None:
+    it = talk(tmp_path / "home", protocol="json", recall="auto")
+    table = "| Item | Amount | Unit |\n|---|---|---|\n| butter | 18 | kg |\n| salt | 4 | kg |\n"
+    (it.root / "workspace" / "pantry.md").write_text(table, "utf-8")
+    with closing(it.app):
+        it.say("butter is down to 9 kg", answer("Noted.", "json"))
+    request = it.requests[0]
+    assert "butter" in request.messages[-1].content and "18" in request.messages[-1].content
+    assert '"enum": ["| butter | 18 | kg |"]' in json.dumps(request.schema)

@@ -55,6 +55,12 @@ def test_what_was_said_read_or_worked_out_is_no_invention(
     assert invented_values(text, said(request_, read)) == []
 
 
+def test_what_is_replaced_more_or_less_is_no_invention() -> None:
+    used = Said("we used 25 kg today", (), TODAY, replaced="| flour | 140 | kg |")
+    assert not invented_values("| flour | 115 | kg |", used)
+    assert invented_values("| flour | 117 | kg |", used) == ["117"]
+
+
 def test_a_long_text_without_blanks_takes_no_time() -> None:
     began = time.process_time()
     assert invented_values("a" * 30_000, said("write it")) == []

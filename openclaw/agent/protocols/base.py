@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from openclaw.frozen import frozen
+from openclaw.memory.named_rows import NamedRows
 from openclaw.messages import Entry, Message, ToolCall, ToolUse, Usage
 from openclaw.models.base import Reply
 from openclaw.nlp.intent import Cues
@@ -45,6 +46,7 @@ class RunningTurn:
     cues: what the words of the request point at
     entries: the messages of the turn so far
     has_passages: passages of the user's files stand in the message's tail
+    rows: the rows of tables that the request names
     kind: answer, look or change, as the model classified the request; "" when not asked for
     closing: "no", "may" or "must": whether the next reply is the answer
     skill: the text of a skill that was read in this turn or that the user asked for
@@ -71,6 +73,7 @@ class RunningTurn:
     cues: Cues = Cues()
     entries: list[Entry] = field(default_factory=list)
     has_passages: bool = False
+    rows: NamedRows = NamedRows()
     kind: str = ""
     closing: str = "no"
     skill: str = ""

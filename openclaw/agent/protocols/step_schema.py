@@ -99,6 +99,9 @@ def _first_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
         return keeping
     if cues.forgets and (finding := _only(changes, "memory_search", query=[turn.request])):
         return finding
+    if changes and turn.rows.surely:  # what is to become a new row is no talk
+        talk = [_answer("answer")] if turn.rows.edits else []
+        return [*talk, *_for_rows(turn, changes)]
     if cues.done and not cues.parts:
         ticks = _only(changes, "todo", action=["done"])
         return [_narrow(step, {"item": _those_in(cues.whole, step)}) for step in ticks]
@@ -135,7 +138,34 @@ def _first_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
     if cues.asks:  # a small model reads another file in place of one that is missing
         missing = {"path": cues.missing}
         looks = [_narrow(step, missing) if _tool(step) == "read_file" else step for step in looks]
-    return [_answer("answer"), *looks, *changes]
+    return [_answer("answer"), *looks, *_for_rows(turn, changes)]
+
+
+def _for_rows(turn: RunningTurn, calls: list[Schema]) -> list[Schema]:
+    """Return the calls, where the request names rows of tables with the edits of these rows alone.
+    What surely changes a row, or adds one, does nothing else to files or to-dos."""
+    rows = turn.rows
+    if not (rows.edits or rows.surely):
+        return calls
+    edits = [
+        step
+        for row, form in ((each.row, each.form) for each in rows.edits)
+        for edit in _only(calls, "edit_file", path=[row.path], find=[row.line])
+        for step in (
+            _constrained(edit, {"replace": {"type": "string", "pattern": form}}),
+            _constrained(edit, {"replace": {"const": ""}}),
+        )
+    ]
+    adds = [
+        _constrained(step, {"text": {"type": "string", "pattern": form}})
+        for path, form in rows.new
+        for step in _only(calls, "append_file", path=[path])
+    ]
+    others = [step for step in calls if _tool(step) != "edit_file"]
+    if rows.surely:
+        others = _only(calls, "remember") + _only(calls, "calculate")
+        others += _only(calls, "todo", action=["add"])
+    return [*edits, *adds, *others]
 
 
 def _errand(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
@@ -190,6 +220,8 @@ def _next_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
     may_change = turn.kind != "look" or turn.cues.begs
     kind = "change" if may_change and not turn.cues.asks else "look"
     calls = _from_offered(_calls(kind, READING if kind == "look" else ALL, toolbox), last)
+    if kind == "change" and (last.ok or turn.rows.surely):
+        calls = _for_rows(turn, calls)
     unread = _reads(calls, unread_names(turn, ()))
     if unread and not last.ok and NOT_SAID in last.output:
         return unread  # what it made up may stand in a file that the request names

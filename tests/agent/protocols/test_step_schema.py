@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from openclaw.agent.protocols.json_steps import JsonSteps
 from openclaw.agent.protocols.step_schema import WRITING, step_schema
 from openclaw.cli.approval import yes_unless_untrusted
 from openclaw.config import Settings
+from openclaw.memory.named_rows import find_named_rows
 from openclaw.messages import Entry, ToolCall, ToolUse
 from openclaw.models.base import Reply
 from openclaw.nlp.intent import read_cues
@@ -644,3 +646,30 @@ def test_what_belongs_into_another_column_may_only_be_written_there(root: Path) 
     case.play("edit_file", "change", path="notes/plan.md", find="Carols", replace="Felix")
     assert case.values("edit_file", "replace") == ["| Carols | Felix |"]
     assert case.values("edit_file", "find") == ["| Carols | Nadia |"]
+
+
+STOCK = "| Item | Amount | Unit |\n|---|---|---|\n| butter | 18 | kg |\n| salt | 4 | kg |\n"
+
+
+def rows_case(root: Path, request: str) -> Case:
+    case = Case(root, request)
+    (root / "workspace" / "stock.md").write_text(STOCK, "utf-8")
+    case.turn.rows = find_named_rows(request, [("workspace/stock.md", STOCK)], date(2026, 1, 5))
+    return case
+
+
+def test_a_row_that_is_surely_meant_is_the_only_line_to_edit(root: Path) -> None:
+    case = rows_case(root, "butter is down to 9 kg")
+    edit, removal = (each for each in case.options if each.get("tool") == {"const": "edit_file"})
+    assert edit["find"] == removal["find"] == {"enum": ["| butter | 18 | kg |"]}
+    assert re.fullmatch(edit["replace"]["pattern"], "| butter | 9 | kg |")
+    assert removal["replace"] == {"const": ""}
+    assert case.tools == {"edit_file", "append_file", "remember", "calculate", "todo"}
+    assert case.actions == {"add"}
+
+
+def test_a_row_that_is_only_mentioned_leaves_the_other_tools(root: Path) -> None:
+    case = rows_case(root, "please buy butter")
+    assert {"write_file", "read_file", "todo"} <= case.tools
+    finds = [each["find"] for each in case.options if "find" in each]
+    assert finds == [{"enum": ["| butter | 18 | kg |"]}] * 2

@@ -1,0 +1,235 @@
+"""Finds the row of a table, or the line with a name and a value, that a request names.
+
+Told "butter is down to 9 kg", a small model writes the 9 behind the name, into another row, or
+makes a to-do of it. The words alone tell which line it is, and what must stay in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from datetime import date
+from pathlib import PurePath
+
+from openclaw.frozen import frozen
+from openclaw.memory.table_facts import SIDES
+from openclaw.memory.tables import CELL_END, table_rows
+from openclaw.nlp.dates import find_named_day, parse_day
+from openclaw.nlp.skill_instructions import escape_literal
+from openclaw.nlp.words import significant_words
+
+MOST_NAMED = 3
+"""More rows than this are not named but meant together."""
+MAX_CHARS = 100_000
+"""Characters of a file that are read for rows."""
+MOST_NEW, LONGEST_NUMBER = 50, 9
+"""A number so little above the last one is that of a new row, and the digits that it may have."""
+HALF = 0.5
+"""The share of the words of a cell that name its row: of a person, the first name."""
+SHORTEST = 2
+"""Letters of a word that may name a row."""
+_LABELLED = re.compile(r"( *(?:[-*+] +)?[*_]{0,2}([^|:=#]{1,40}?)[*_]{0,2}(?:: +| *= *))(\S.*)")
+_ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_ANY_DAY = r"\d{4}-\d\d-\d\d"
+_DIGIT = re.compile(r"\d")
+_DECIMAL = re.compile(r"\d+[.,:]\d+")
+_CELL, _FIELD, _VALUE = r'[^"\\|\n]{1,80}', r'[^",\\\n]{0,80}', r'[^"\\\n]{1,200}'
+"""What a model may write for a cell, a field of a .csv, and a value behind a name."""
+
+
+@frozen
+class Row:
+    """A row of a table with its cells and headings, or a line with a name and a value."""
+
+    path: str
+    line: str
+    cells: tuple[str, ...]
+    heads: tuple[str, ...] = ()
+
+    def told(self) -> str:
+        """Return the row with its headings: "Item butter, Amount 18"."""
+        if not self.heads:
+            return self.line
+        pairs = zip(self.heads, self.cells, strict=True)
+        return ", ".join(f"{head} {cell}" for head, cell in pairs)
+
+    def form(self, kept: Collection[int] = (), first: str = "") -> str:
+        """Return a regular expression for a line with as many cells, of which these are kept; the
+        first one is `first`, if that is given."""
+        if not self.heads:
+            return f"^{escape_literal(self.line.removesuffix(self.cells[1]))}{_VALUE}$"
+        is_csv = self.path.endswith(".csv")
+        cells = self.cells if is_csv else CELL_END.split(self.line)[1:-1]
+        blank, end = (_FIELD, ",") if is_csv else (_CELL, r"\|")
+        forms = [escape_literal(each) if at in kept else blank for at, each in enumerate(cells)]
+        if first:
+            forms[0] = f"({first})" if is_csv else f" ({first}) "
+        return f"^{end.join(forms)}$" if is_csv else rf"^\|{end.join(forms)}\|$"
+
+
+@frozen
+class RowEdit:
+    """A row that is named, and a regular expression for the lines that may replace it."""
+
+    row: Row
+    form: str
+
+
+@frozen
+class NamedRows:
+    """What a request may change in the tables that are about it.
+
+    edits   the rows that it names
+    new     what a new line looks like, by the path of each file that ends with such lines
+    surely  it says so more than once: by a heading, the file's name or another cell of the table
+    """
+
+    edits: tuple[RowEdit, ...] = ()
+    new: tuple[tuple[str, str], ...] = ()
+    surely: bool = False
+
+
+def read_rows(path: str, text: str) -> Iterator[Row]:
+    """Read the rows of a .csv or of the tables of Markdown, and lines such as "- Monday: soup"."""
+    lines = [line.rstrip("\r") for line in text[:MAX_CHARS].split("\n")]
+    if path.endswith(".csv"):
+        heads, *rows = ((line, tuple(line.split(","))) for line in lines)
+        found = [Row(path, line, cells, heads[1]) for line, cells in rows]
+        yield from (row for row in found if len(row.cells) == len(heads[1]) > 1)
+        return
+    in_tables = {at: (tuple(heads), tuple(cells)) for at, heads, cells in table_rows(lines)}
+    above: list[tuple[int, str]] = []  # the names that a line of YAML stands below
+    for at, line in enumerate(lines):
+        indent = len(line) - len(line.lstrip(" "))
+        while above and line and above[-1][0] >= indent:
+            above.pop()
+        if line.endswith(":"):
+            above.append((indent, line.strip(" :")))
+        if at in in_tables:
+            heads_here, cells = in_tables[at]
+            if len(cells) == len(heads_here) and line.startswith("|") and line.endswith("|"):
+                yield Row(path, line, cells, heads_here)
+        elif labelled := _LABELLED.fullmatch(line):
+            names = (*(name for _, name in above), labelled[2])
+            yield Row(path, line, (" ".join(names), labelled[3]))
+
+
+def find_named_rows(request: str, files: Iterable[tuple[str, str]], today: date) -> NamedRows:
+    """Find the lines of these files, (path, text), that a request names, or is like a new one of.
+    Of several lines these are the ones with the most words of the request."""
+    said = _words(_DECIMAL.sub(" ", request))
+    named: list[tuple[int, float, bool, RowEdit]] = []
+    new: list[tuple[str, str]] = []
+    meant: list[tuple[str, str]] = []
+    for path, text in files:
+        rows = [row for row in read_rows(path, text) if not {'"', "\\"} & {*row.line}]
+        if not rows:
+            continue
+        if number := _new_number(request, rows):
+            return NamedRows(new=((path, rows[-1].form(first=number)),), surely=True)
+        if rows[-1].line == text.rstrip().rpartition("\n")[2]:
+            form, is_meant = _new_line(rows, request, said, today)
+            new += [(path, form)] if form else []
+            meant += [(path, form)] if is_meant else []
+        named += _find_named(rows, said)
+    best = max((each[:2] for each in named), default=None)
+    named = [each for each in named if each[:2] == best]
+    surely = any(surely for _, _, surely, _ in named)
+    if meant and not surely:
+        return NamedRows(new=tuple(meant), surely=True)
+    edits = tuple(edit for *_, edit in named) if len(named) <= MOST_NAMED else ()
+    return NamedRows(edits, tuple(new), surely)
+
+
+def find_displaced(path: str, old: str, new: str, request: str) -> str:
+    """Return the row that an edit of a file puts another one in the place of, when the request has
+    no word of it but all of the other's name; "" for none."""
+    before, after = ({row.line: row for row in read_rows(path, text)} for text in (old, new))
+    lost = [row for line, row in before.items() if line not in after]
+    won = [row for line, row in after.items() if line not in before]
+    if len(lost) != 1 or len(won) != 1 or lost[0].cells[0] == won[0].cells[0]:
+        return ""
+    said = _words(request)
+    is_meant = said & _words(*lost[0].cells) or not _words(won[0].cells[0]) <= said
+    return "" if is_meant else lost[0].line
+
+
+def _find_named(rows: Sequence[Row], said: Set[str]) -> Iterator[tuple[int, float, bool, RowEdit]]:
+    """Find the rows of a table that are named: by their first cell, where these are numbers or days
+    also by another one, that no other row has in this column. Return of each how many words of it
+    are said, the share of the cell's, whether others are said too, and the edit: of a heading that
+    is said too only this column is free."""
+    counts = Counter(each for row in rows for each in enumerate(row.cells))
+    words = _words(rows[0].path, *(text for row in rows for text in (*row.heads, *row.cells)))
+    numbered = all(_DIGIT.search(row.cells[0]) for row in rows)
+    for row in rows:
+        for at, cell in enumerate(row.cells if numbered else row.cells[:1]):
+            share = _share_said(cell, said, is_first=at == 0)
+            if share < HALF or counts[at, cell] > 1:
+                continue
+            other = [*filter(str.isalpha, said & words - _words(cell))]
+            whole = not row.heads and share == 1 and len(_words(cell)) > 1
+            kept = {at, 0} if row.cells[0].isdigit() else {at}
+            columns = {*range(len(row.heads))} - kept
+            by_head = {n for n in columns if _share_said(row.heads[n], said) >= HALF}
+            others = {n: {each for m, each in counts if m == n} - {row.cells[n]} for n in columns}
+            by_value = {n for n in columns if any(_share_said(o, said) == 1 for o in others[n])}
+            free = by_head or by_value or columns
+            edit = RowEdit(row, row.form({*range(len(row.cells))} - free))
+            score = len(said & _words(row.path, *row.heads, *row.cells))
+            yield score, share, bool(other or whole), edit
+            break
+
+
+def _new_number(request: str, rows: Sequence[Row]) -> str:
+    """Return the number of a new row that a request names, where each row has one in its first cell
+    and the request none of these; "" for none."""
+    known = [row.cells[0] for row in rows]
+    plain = all(each.isdecimal() and len(each) <= LONGEST_NUMBER for each in known)
+    if not rows[0].heads or not plain or len({*known}) < max(2, len(rows)):
+        return ""
+    last = max(map(int, known))
+    new = range(last + 1, last + MOST_NEW + 1)
+    said = re.findall(r"\d+", _DECIMAL.sub(" ", request))
+    found = [each for each in said if len(each) <= LONGEST_NUMBER and int(each) in new]
+    return found[0] if len(found) == 1 and not {*known}.intersection(said) else ""
+
+
+def _new_line(rows: Sequence[Row], request: str, said: Set[str], today: date) -> tuple[str, bool]:
+    """Return a regular expression for a new line behind these, "" for none, and whether a request
+    is surely for one: behind lines of days when it has a number and names their file or all of the
+    headings, or has half of the words of the last one."""
+    last = rows[-1]
+    dated = _ISO_DAY.fullmatch(last.cells[0])
+    if last.heads:
+        told = _words(*last.heads[1:])
+        is_named = told <= said or bool(_words(PurePath(last.path).stem) & said)
+        is_meant = bool(dated) and is_named and any(map(str.isdigit, said))
+        day = _day_form(request, today) if is_meant else _ANY_DAY
+        return last.form(first=day if dated else ""), is_meant
+    told = {word for word in _words(last.cells[1]) if word.isalpha()}
+    form = last.form().replace(last.cells[0], today.isoformat()) if dated else ""
+    return form, bool(dated) and 0 < len(told) <= 2 * len(told & said)
+
+
+def _day_form(request: str, today: date) -> str:
+    """Return a regular expression for the days that a request may mean, else for today."""
+    words = find_named_day(request) or "today"
+    days = (parse_day(words, today, prefer) for prefer in SIDES)
+    return "|".join({day.isoformat(): day for day in days if day}) or _ANY_DAY
+
+
+def _share_said(cell: str, said: Set[str], *, is_first: bool = False) -> float:
+    """Return the share of a cell's words that are said. A number names a row when it is all that
+    stands in the first cell."""
+    words = _words(cell)
+    if _DIGIT.search(cell) and not (is_first and cell.strip().isdigit()):
+        return 0
+    return len(words & said) / max(1, len(words))
+
+
+def _words(*texts: str) -> set[str]:
+    """Return the words of texts that may name something: numbers, and words that are not small."""
+    words = (word for text in texts for word in significant_words(text))
+    return {word for word in words if len(word) >= SHORTEST or word.isdigit()}
