@@ -51,7 +51,7 @@ class Sent:
 @dataclass
 class LongServer(FakeOllama):
     """Plays the turn that is set; `sent` are the chat requests, `skipped` planned calls that the
-    schema did not allow, `forced` calls that it demanded."""
+    schema did not allow beside an answer, `forced` calls that it demanded first."""
 
     models: list[FakeModel] = field(default_factory=lambda: [MODEL])
     sent: list[Sent] = field(default_factory=list)
@@ -131,8 +131,9 @@ class LongServer(FakeOllama):
                 return Answer(_json(call))
             if any(_const(step, "kind") == "more" for step in steps):
                 return Answer(_json({"kind": "more"}))
-            self.skipped.append(tool)
-            self._left.pop(0)
+            if any("answer" in step for step in steps):
+                self.skipped.append(tool)
+                self._left.pop(0)
         for step in steps:
             if "answer" in step:
                 kind = _const(step, "kind") or "answer"

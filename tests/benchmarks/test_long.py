@@ -10,7 +10,7 @@ import pytest
 from benchmarks.long import main
 from benchmarks.long_find import holds
 from benchmarks.long_measure import same_prefix
-from benchmarks.long_plan import Needle, make_plan, words_of
+from benchmarks.long_plan import Needle, Turn, make_plan, words_of
 from benchmarks.long_server import VAGUE, LongServer, instance, kind_of, tokens_in
 
 TURNS = 20
@@ -102,3 +102,22 @@ def test_every_fifth_compaction_fails_as_a_whole() -> None:
             statuses.append([server.next_answer(body).status for _ in range(2)])
             server.next_answer(step)
     assert statuses == [[200, 200]] * 4 + [[500, 500], [200, 200]]
+
+
+def test_a_planned_call_waits_while_the_schema_demands_another() -> None:
+    def step(*shapes: dict[str, Any]) -> str:
+        schema = {"anyOf": [{"type": "object", "properties": shape} for shape in shapes]}
+        body = {"messages": [{"role": "user", "content": "Where?"}], "format": schema}
+        return str(server.next_answer(body).text)
+
+    look = {"kind": {"const": "look"}}
+    read = look | {"tool": {"const": "read_file"}}
+    search = look | {"tool": {"const": "search_sessions"}, "words": {"type": "string"}}
+    with LongServer() as server:
+        plan = Turn(1, "Where is it?", (("search_sessions", {"words": "it"}),), "There.")
+        server.play(plan)
+        assert "read_file" in step(read)
+        assert "search_sessions" in step(search, {"kind": {"const": "answer"}, "answer": {}})
+        server.play(plan)
+        assert "There." in step(read, {"kind": {"const": "answer"}, "answer": {}})
+        assert server.skipped == ["search_sessions"]
