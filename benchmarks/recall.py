@@ -1,13 +1,14 @@
 """How often `memory search` finds the line that answers, on data of our own.
 
-    python -m benchmarks.recall [--held] [--failures]
+    python -m benchmarks.recall [--held | --tables] [--failures]
 
 Prints Markdown tables. First, by kind of text and by how it is asked: the share of the evidence
 lines inside the first 500 and 1,000 tokens of what was returned, how often the first passage holds
 one, and the mean reciprocal rank. Plain BM25 with stems, line by line, and LlamaIndex as it comes
 are measured in the same run. Then what questions get that nothing answers, and what `recall` would
 put into the prompt unasked.
-`--held` takes the second set of questions, over a chat and talks with an assistant.
+`--held` takes the second set of questions, over a chat and talks with an assistant; `--tables`
+takes those that rows of tables and of .csv files answer.
 `--failures` lists the questions whose evidence is not all within 1,000 tokens.
 
 `recall_data/README.md` tells what the data are. No weight is fitted to them.
@@ -41,6 +42,8 @@ from openclaw.storage.home import Home
 from openclaw.types import PromptKind
 
 DATA = Path(__file__).resolve().parent / "recall_data"
+MORE = ("held", "tables")
+"""Further sets of questions, each with a home of its own."""
 TODAY = date(2026, 6, 14)
 """The day on which the questions are asked: five days after the last entry."""
 
@@ -69,7 +72,7 @@ class Measured:
 
 def main(say: Say = print) -> None:
     """Print the tables."""
-    data = DATA / "held" if "--held" in sys.argv[1:] else DATA
+    data = DATA / next((name for name in MORE if f"--{name}" in sys.argv[1:]), "")
     corpus = Corpus(data / "home")
     questions = load_questions(data / "questions.jsonl", corpus)
     answered = [question for question in questions if question.evidence]

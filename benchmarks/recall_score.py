@@ -28,6 +28,7 @@ KINDS = {
     "workspace/minutes/": "minutes",
     "workspace/home/": "household, travel",
     "workspace/notizen/": "German notes",
+    "workspace/": "tables",
 }
 """What a file is, by the beginning of its path."""
 
@@ -75,7 +76,7 @@ class Corpus:
     def __init__(self, root: Path) -> None:
         self.lines = {
             path.relative_to(root).as_posix(): path.read_text(encoding="utf-8").splitlines()
-            for path in sorted(root.rglob("*.md"))
+            for path in sorted(root.rglob("*.*"))
         }
         self._costs = {
             path: [count(f"{line}\n") for line in self.lines[path]] for path in self.lines

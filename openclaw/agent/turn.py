@@ -36,7 +36,7 @@ from openclaw.frozen import frozen
 from openclaw.history.turns import State
 from openclaw.home.open_home import OpenHome
 from openclaw.memory.named_rows import MAX_CHARS, NamedRows, find_named_rows
-from openclaw.memory.table_facts import show_table_facts
+from openclaw.memory.table_facts import show_columns, show_table_facts
 from openclaw.memory.todos import Todos
 from openclaw.messages import NO_RECORD, Entry, Material, Prompt, TurnRecord
 from openclaw.models.base import ModelCard
@@ -537,11 +537,12 @@ def _rows_beside(
 
 
 def _sums_beside(open_home: OpenHome, passage: Mapping[str, Any], request: str) -> str:
-    """What the tables and lists add up to of which a passage has a row: it may lack the others."""
+    """The headings of the table of which a passage has a row, and what the tables and lists add up
+    to of which it has one: it may lack the others."""
     text: str | None = None
-    if any(map(str.isdigit, passage["text"])):
+    if any(each.isdigit() or each == "|" for each in passage["text"]):
         with suppress(OSError):
             text = current_text(open_home.home, passage["path"])
-    today = open_home.now().date()
-    sums = show_table_facts(text or "", passage["start_line"], passage["end_line"], request, today)
-    return open_home.masker.mask(sums)
+    first, last, today = passage["start_line"], passage["end_line"], open_home.now().date()
+    sums = show_table_facts(text or "", first, last, request, today)
+    return open_home.masker.mask(show_columns(text or "", first) + sums)

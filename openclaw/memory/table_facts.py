@@ -43,6 +43,15 @@ def show_table_facts(text: str, first: int, last: int, request: str, today: date
     return added + (f"\n[{'; '.join(sides)}]" if sides else "")
 
 
+def show_columns(text: str, first: int) -> str:
+    """A line to stand below a row of a text, from 1, with the headings of its table, else ""; none
+    of a table with very many or very long ones."""
+    tables = ((begin, end, heads) for begin, end, heads, _ in find_tables(text))
+    inside = (heads for begin, end, heads in tables if begin < first <= end)
+    found = (each for each in inside if 1 < len(each) <= MAX_COMPARED and _are_names(each))
+    return "".join(f"\n[columns: {', '.join(heads)}]" for heads in found)
+
+
 def add_up(text: str, first: int, last: int, request: str, today: date) -> list[str]:
     """What each column of numbers adds up to in the tables of a text, Markdown or comma-separated,
     of which a line lies within these, from 1, inclusive: "COLUMN: SUM UNIT", and "COLUMN

@@ -422,8 +422,8 @@ def _stamped(lines: list[str]) -> bool:
 
 
 def _records(lines: list[str], header: str) -> list[Unit]:
-    """One unit a line, with the header of a table as its parent; indented lines (a stack trace)
-    belong to the line above them."""
+    """One unit a line, with the header of a table as its parent in place of neighbours, which tell
+    of other things; indented lines (a stack trace) belong to the line above them."""
     units: list[Unit] = []
     start, size = -1, 0
     for at, line in enumerate(lines):
@@ -435,6 +435,8 @@ def _records(lines: list[str], header: str) -> list[Unit]:
             continue
         start, size = at, len(line)
         units.append(read(at, [line], (), header if units else ""))
+    for unit in units:
+        unit.alone |= bool(header)
     return units
 
 

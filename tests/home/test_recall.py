@@ -152,6 +152,16 @@ def test_the_short_files_that_go_along_whole_leave_room_in_a_small_window(
     assert len(re.findall(r"^end", sent, re.MULTILINE)) == whole
 
 
+def test_a_row_of_a_long_table_goes_along_with_its_headings(tmp_path: Path) -> None:
+    rows = "".join(f"tax {n},town,{n}\n" for n in range(150))
+    files = {"workspace/work.csv": f"who,where,cost\nplumber,Ulm,40\n{rows}"}
+    it = talk(home_with(tmp_path / "home", files), recall="auto")
+    it.say("What does the plumber cost?", answer("40 €."))
+    sent = it.requests[0].messages[-1].content
+    it.app.close()
+    assert "workspace/work.csv:2: plumber,Ulm,40\n[columns: who, where, cost]" in sent
+
+
 @pytest.mark.parametrize("data", [b"%PDF-1.7 \xff\xfe", b"\0\1", b" \n"])
 def test_a_file_that_is_meant_and_no_text_does_not_go_along(tmp_path: Path, data: bytes) -> None:
     it = talk(home_with(tmp_path / "home", {"workspace/bills.md": ""}), recall="auto")

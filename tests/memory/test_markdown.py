@@ -22,7 +22,7 @@ from openclaw.errors import OpenclawError
 from openclaw.memory.entries import Meta, entries_of
 from openclaw.memory.markdown import change_file, read_markdown
 from openclaw.memory.notes import Notes
-from openclaw.memory.table_facts import add_up, compare_rows, show_table_facts
+from openclaw.memory.table_facts import add_up, compare_rows, show_columns, show_table_facts
 from openclaw.memory.task_lines import read_task_page
 from openclaw.memory.todos import TodoFile
 from openclaw.types import ToolProblem
@@ -694,3 +694,11 @@ def test_a_tables_lines_are_counted_as_a_file_is_read() -> None:
     text = "a\u2028b\x0cc\n\n| cost |\n|---|\n| 1 |\n| 3 |\n"
     assert show_table_facts(text, 3, 6, "", TODAY) == "\n[added up: cost: 4 (mean 2.0)]"
     assert show_table_facts(text, 1, 1, "", TODAY) == show_table_facts(text, 7, 9, "", TODAY) == ""
+
+
+@pytest.mark.parametrize(
+    "text", ["who,cost\nAnna,4\nBen,5\n", "| who | cost |\n|---|---|\n| Anna | 4 |"]
+)
+def test_the_headings_are_told_of_rows_alone(text: str) -> None:
+    assert show_columns(text, 3) == "\n[columns: who, cost]"
+    assert show_columns(text, 1) == show_columns("- one (4 min)\n- two (5 min)", 2) == ""
