@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 
-from openclaw.memory.tables import CELL_END, table_rows
+from openclaw.memory.tables import CELL_END, is_table_rule, table_rows
 from openclaw.storage.merge import count_same
 from openclaw.types import ToolProblem
 
@@ -74,10 +74,12 @@ def with_newline(text: str) -> str:
 
 def append_text(old: str, text: str) -> str:
     """Append a text on lines of its own. Behind a table, a line with as many parts between bars or
-    commas as the table has columns is a row of it, which a small model writes so. Raises
-    ToolProblem for an empty text."""
-    lines = old.splitlines()
+    commas as the table has columns is a row of it, and its headings are not repeated: a small model
+    writes so. Raises ToolProblem for an empty text."""
+    lines, given = old.splitlines(), text.strip().splitlines()
     if lines and lines[-1].startswith("|"):
+        if len(given) > 2 and given[0] in lines and is_table_rule(given[1]):
+            text = "\n".join(given[2:])
         inner = text.strip().removeprefix("|").removesuffix("|")
         parts = CELL_END.split(inner) if "|" in inner else inner.split(",")
         cells = [part.strip() for part in parts]

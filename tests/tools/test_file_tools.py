@@ -419,7 +419,8 @@ def test_a_line_with_as_many_parts_as_a_table_has_columns_becomes_its_row(
         "Seitz | bread plates | 12",
         "| Seitz, bread plates, 12 |",
     )
-    for line in lines:
+    heading = "| who | what | pieces |\n|---|---|---|\n"
+    for line in (*lines, f"{heading}| Seitz | bread plates | 12 |\n"):
         path.write_text(table, "utf-8")
         files.append_file("orders.md", line)
         assert path.read_text("utf-8") == f"{table}| Seitz | bread plates | 12 |\n"
