@@ -1,8 +1,8 @@
-"""Decides whether memory is searched for a prompt, and finds the passages that go with it."""
+"""Decides whether memory is searched for a prompt; finds the passages and rows that go with it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -11,8 +11,9 @@ from openclaw.agent.prompt import SOURCES
 from openclaw.agent.request import RequestBuilder
 from openclaw.agent.window import page_chars
 from openclaw.home.open_home import OpenHome
+from openclaw.memory.named_rows import MAX_CHARS, NamedRows, find_named_rows
 from openclaw.nlp.classifier import read_message
-from openclaw.nlp.intent import Cues
+from openclaw.nlp.intent import QUESTION_MARK, Cues, surely_adds
 from openclaw.receipt import TODO_FILE
 from openclaw.retrieval.scan import find_files, index_options
 from openclaw.security.untrusted import fence
@@ -129,3 +130,33 @@ def find_passages(
     if masked:
         yield events.Retrieval(tuple(masked))
     return masked, recall.left_out
+
+
+def find_rows(
+    open_home: OpenHome, request: str, cues: Cues, passages: Sequence[Mapping[str, Any]]
+) -> NamedRows:
+    """Find the rows of tables that a request names which may change them, when it is about no
+    to-do: those of the files that it names, else of which passages were found."""
+    about_todos = cues.lists or cues.near or cues.whole or cues.done or surely_adds(request)
+    other = cues.fact or cues.missing or cues.skill or cues.errands.tools or cues.command
+    if cues.asks or about_todos or other or cues.parts or QUESTION_MARK.search(request):
+        return NamedRows()
+    paths = dict.fromkeys(each["path"] for each in passages)
+    if cues.named:  # what is kept from the search goes nowhere unasked
+        searched = open_home.use_memory and open_home.settings.recall == "auto"
+        indexed = find_files(open_home.home, index_options(open_home.settings)) if searched else ()
+        paths = dict.fromkeys(each.path for each in indexed if each.path in cues.named)
+    mask = open_home.masker.mask
+    whole = ((path, current_text(open_home.home, path) or "") for path in paths)
+    texts = ((path, mask(text[:MAX_CHARS])) for path, text in whole)
+    return find_named_rows(request, texts, open_home.now().date())
+
+
+def rows_beside(
+    rows: NamedRows, passages: Sequence[Mapping[str, Any]]
+) -> Iterator[tuple[str, str]]:
+    """Yield the named rows, with their headings, of the files of which no passage goes along."""
+    shown = {each["path"] for each in passages}
+    for edit in rows.edits:
+        if edit.row.path not in shown:
+            yield edit.row.path, edit.row.told()

@@ -14,7 +14,13 @@ from typing import Any
 
 from openclaw import events
 from openclaw.agent.loop import Loop, TurnLimits
-from openclaw.agent.memory_lookup import find_passages, needs_recall, worth_looking_up
+from openclaw.agent.memory_lookup import (
+    find_passages,
+    find_rows,
+    needs_recall,
+    rows_beside,
+    worth_looking_up,
+)
 from openclaw.agent.past_conversations import find_archived
 from openclaw.agent.prompt import REQUIRED, SOURCES, hard_rules, make_tail
 from openclaw.agent.protocols.base import RunningTurn, StepProtocol
@@ -35,22 +41,14 @@ from openclaw.errors import PromptTooLarge
 from openclaw.frozen import frozen
 from openclaw.history.turns import State
 from openclaw.home.open_home import OpenHome
-from openclaw.memory.named_rows import MAX_CHARS, NamedRows, find_named_rows
+from openclaw.memory.named_rows import NamedRows
 from openclaw.memory.table_facts import show_columns, show_table_facts
 from openclaw.memory.todos import Todos
 from openclaw.messages import NO_RECORD, Entry, Material, Prompt, TurnRecord
 from openclaw.models.base import ModelCard
 from openclaw.models.profile import reply_limits, window_notice
 from openclaw.nlp.classifier import read_message
-from openclaw.nlp.intent import (
-    FILE,
-    QUESTION_MARK,
-    Cues,
-    is_small_talk,
-    read_cues,
-    surely_adds,
-    without_todos,
-)
+from openclaw.nlp.intent import FILE, QUESTION_MARK, Cues, is_small_talk, read_cues, without_todos
 from openclaw.nlp.several_requests import only_adds, split_request
 from openclaw.receipt import NO_CHANGES, TODO_FILE, Receipt
 from openclaw.security.audit import Audit
@@ -179,7 +177,8 @@ def prepare_turn(
     if any(each["path"] in cues.meant for each in passages):  # then it need not be read first
         cues = replace(cues, meant=())
     near = [each for each in left_out if each["path"].startswith("workspace/")]
-    rows = _find_rows(open_home, text, cues, (*passages, *near))
+    one = not (instructions or orders)
+    rows = find_rows(open_home, text, cues, (*passages, *near)) if one else NamedRows()
     if rows.surely or (rows.edits and cues.unclear):
         rows, cues = replace(rows, surely=True), without_todos(cues)
     fenced = provenance.fence_passages(
@@ -187,7 +186,7 @@ def prepare_turn(
             (each["path"], show_passage(each) + _sums_beside(open_home, each, text))
             for each in passages
         ]
-        + [(path, f"{path}: {row}") for path, row in _rows_beside(rows, passages)]
+        + [(path, f"{path}: {row}") for path, row in rows_beside(rows, passages)]
     )
     if session.archived and (cues.asks or "?" in text):
         fenced += provenance.fence_archived(find_archived(open_home, session, text))
@@ -509,31 +508,6 @@ def _make_limits(settings: Settings, card: ModelCard, seed: int) -> TurnLimits:
 def _make_receipt(open_home: OpenHome, turn_changes: TurnChanges) -> Receipt:
     changed = list_changes(open_home, turn_changes)
     return make_receipt(changed, turn_changes.searches, turn_changes.sent)
-
-
-def _find_rows(
-    open_home: OpenHome, request: str, cues: Cues, passages: Sequence[Mapping[str, Any]]
-) -> NamedRows:
-    """Find the rows of tables that a request names which may change them: those of the files of
-    which passages go along, when it is about no to-do."""
-    about_todos = cues.lists or cues.near or cues.whole or cues.done or surely_adds(request)
-    if cues.asks or cues.fact or about_todos or QUESTION_MARK.search(request):
-        return NamedRows()
-    paths = dict.fromkeys(each["path"] for each in passages)
-    mask = open_home.masker.mask
-    whole = ((path, current_text(open_home.home, path) or "") for path in paths)
-    texts = ((path, mask(text[:MAX_CHARS])) for path, text in whole)
-    return find_named_rows(request, texts, open_home.now().date())
-
-
-def _rows_beside(
-    rows: NamedRows, passages: Sequence[Mapping[str, Any]]
-) -> Iterator[tuple[str, str]]:
-    """Yield the named rows, with their headings, of the files of which no passage goes along."""
-    shown = {each["path"] for each in passages}
-    for edit in rows.edits:
-        if edit.row.path not in shown:
-            yield edit.row.path, edit.row.told()
 
 
 def _sums_beside(open_home: OpenHome, passage: Mapping[str, Any], request: str) -> str:
