@@ -25,6 +25,8 @@ MAX_CHARS = 100_000
 """Characters of a file that are read for rows."""
 MOST_NEW, LONGEST_NUMBER = 50, 9
 """A number so little above the last one is that of a new row, and the digits that it may have."""
+BEGINNING = 5
+"""Letters that two forms of a word have in common ("Auftrag", "auftraege.csv")."""
 HALF = 0.5
 """The share of the words of a cell that name its row: of a person, the first name."""
 SHORTEST = 2
@@ -32,6 +34,7 @@ SHORTEST = 2
 _LABELLED = re.compile(r"( *(?:[-*+] +)?[*_]{0,2}([^|:=#]{1,40}?)[*_]{0,2}(?:: +| *= *))(\S.*)")
 _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _ANY_DAY = r"\d{4}-\d\d-\d\d"
+_NUMBER = re.compile(r"(?<!\d )\b\d+\b(?! \d)")  # no part of a telephone number
 _DIGIT = re.compile(r"\d")
 _DECIMAL = re.compile(r"\d+[.,:]\d+")
 _CELL, _FIELD, _VALUE = r'[^"\\|\n]{1,80}', r'[^",\\\n]{0,80}', r'[^"\\\n]{1,200}'
@@ -183,15 +186,19 @@ def _find_named(rows: Sequence[Row], said: Set[str]) -> Iterator[tuple[int, floa
 
 
 def _new_number(request: str, rows: Sequence[Row]) -> str:
-    """Return the number of a new row that a request names, where each row has one in its first cell
-    and the request none of these; "" for none."""
+    """Return the number of a new row that a request names, with its file or a heading, where each
+    row has one in its first cell and the request none of these; "" for none."""
     known = [row.cells[0] for row in rows]
     plain = all(each.isdecimal() and len(each) <= LONGEST_NUMBER for each in known)
     if not rows[0].heads or not plain or len({*known}) < max(2, len(rows)):
         return ""
     last = max(map(int, known))
     new = range(last + 1, last + MOST_NEW + 1)
-    said = re.findall(r"\d+", _DECIMAL.sub(" ", request))
+    kinds = _words(PurePath(rows[0].path).stem, *rows[0].heads)
+    begins = {word[:BEGINNING] for word in _words(request)}
+    if not begins.intersection(word[:BEGINNING] for word in kinds):
+        return ""
+    said = _NUMBER.findall(_DECIMAL.sub(" ", request))
     found = [each for each in said if len(each) <= LONGEST_NUMBER and int(each) in new]
     return found[0] if len(found) == 1 and not {*known}.intersection(said) else ""
 

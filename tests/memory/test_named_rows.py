@@ -135,7 +135,13 @@ def test_a_new_line_is_wanted_where_rows_are_numbered_or_dated(
 
 @pytest.mark.parametrize(
     "request_text",
-    ["how is the weather", "a new product for 3.20", "call the insurance"],
+    [
+        "how is the weather",
+        "a new product for 3.20",
+        "call the insurance",
+        "for orders they have another telephone now, 0113 555 314",
+        "it cost us 314 euros",
+    ],
 )
 def test_nothing_is_named_by_words_of_several_rows_or_of_none(request_text: str) -> None:
     found = find(request_text, stock=STOCK, members=MEMBERS, orders=ORDERS, log=LOG)
