@@ -22,16 +22,19 @@ from openclaw.nlp.words import significant_words
 MOST_NAMED = 3
 """More rows than this are not named but meant together."""
 MAX_CHARS = 100_000
-"""Characters of a file that are read for rows."""
+"""Characters; a longer file is not read for rows."""
 MOST_NEW, LONGEST_NUMBER = 50, 9
 """A number so little above the last one is that of a new row, and the digits that it may have."""
 BEGINNING = 5
 """Letters that two forms of a word have in common ("Auftrag", "auftraege.csv")."""
 HALF = 0.5
 """The share of the words of a cell that name its row: of a person, the first name."""
-SHORTEST = 2
-"""Letters of a word that may name a row."""
-_LABELLED = re.compile(r"( *(?:[-*+] +)?[*_]{0,2}([^|:=#]{1,40}?)[*_]{0,2}(?:: +| *= *))(\S.*)")
+SHORTEST, SHORTEST_PART = 2, 3
+"""Letters of a word that may name a row, and of one that does where the name has more words: in "le
+plombier" not the first."""
+_LABELLED = re.compile(
+    r"( *(?:[-*+] +)?[*_]{0,2}([^|:=#\s][^|:=#]{0,39}?)[*_]{0,2}(?:: +| *= *))(\S.*)"
+)
 _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _ANY_DAY = r"\d{4}-\d\d-\d\d"
 _NUMBER = re.compile(r"(?<!\d )\b\d+\b(?! \d)")  # no part of a telephone number
@@ -122,14 +125,15 @@ def find_named_rows(request: str, files: Iterable[tuple[str, str]], today: date)
     """Find the lines of these files, (path, text), that a request names, or is like a new one of.
     Of several lines these are the ones with the most words of the request."""
     said = _words(_DECIMAL.sub(" ", request))
-    named: list[tuple[int, float, bool, RowEdit]] = []
+    named: list[tuple[int, float, bool, Sequence[Row], Row, int]] = []
     new: list[tuple[str, str]] = []
     meant: list[tuple[str, str]] = []
     for path, text in files:
         rows = [row for row in read_rows(path, text) if not {'"', "\\"} & {*row.line}]
         if not rows:
             continue
-        if number := _new_number(request, rows):
+        number = _new_number(request, said, rows)
+        if number and not re.search(rf"\b{number}\b", text):  # nor in a row that cannot be read
             return NamedRows(new=((path, rows[-1].form(first=number)),), surely=True)
         if rows[-1].line == text.rstrip().rpartition("\n")[2]:
             form, is_meant = _new_line(rows, request, said, today)
@@ -138,10 +142,11 @@ def find_named_rows(request: str, files: Iterable[tuple[str, str]], today: date)
         named += _find_named(rows, said)
     best = max((each[:2] for each in named), default=None)
     named = [each for each in named if each[:2] == best]
-    surely = any(surely for _, _, surely, _ in named)
+    named = named if len(named) <= MOST_NAMED else []
+    surely = any(surely for _, _, surely, *_ in named)
     if meant and not surely:
         return NamedRows(new=tuple(meant), surely=True)
-    edits = tuple(edit for *_, edit in named) if len(named) <= MOST_NAMED else ()
+    edits = tuple(_edit_of(rows, row, at, said) for *_, rows, row, at in named)
     return NamedRows(edits, tuple(new), surely)
 
 
@@ -153,54 +158,69 @@ def find_displaced(path: str, old: str, new: str, request: str) -> str:
     won = [row for line, row in after.items() if line not in before]
     if len(lost) != 1 or len(won) != 1 or lost[0].cells[0] == won[0].cells[0]:
         return ""
-    said = _words(request)
-    is_meant = said & _words(*lost[0].cells) or not _words(won[0].cells[0]) <= said
+    if not lost[0].heads and lost[0].cells[1] == won[0].cells[1]:
+        return ""  # only the name is another one: a day, a variable
+    said, name = _words(request), _words(won[0].cells[0])
+    is_meant = said & _words(*lost[0].cells) or not name or not name <= said
     return "" if is_meant else lost[0].line
 
 
-def _find_named(rows: Sequence[Row], said: Set[str]) -> Iterator[tuple[int, float, bool, RowEdit]]:
+def _find_named(
+    rows: Sequence[Row], said: Set[str]
+) -> Iterator[tuple[int, float, bool, Sequence[Row], Row, int]]:
     """Find the rows of a table that are named: by their first cell, where these are numbers or days
     also by another one, that no other row has in this column. Return of each how many words of it
-    are said, the share of the cell's, whether others are said too, and the edit: of a heading that
-    is said too only this column is free."""
+    are said, the share of the cell's, whether others are said too, the table, the row and the
+    column."""
     counts = Counter(each for row in rows for each in enumerate(row.cells))
-    words = _words(rows[0].path, *(text for row in rows for text in (*row.heads, *row.cells)))
+    lines = Counter(row.line for row in rows)
+    words = _words(rows[0].path, *rows[0].heads)
+    words |= _words(*(cell for row in rows if row.heads for cell in row.cells[1:]))
     numbered = all(_DIGIT.search(row.cells[0]) for row in rows)
     for row in rows:
         for at, cell in enumerate(row.cells if numbered else row.cells[:1]):
             share = _share_said(cell, said, is_first=at == 0)
-            if share < HALF or counts[at, cell] > 1:
+            if share < HALF or counts[at, cell] > 1 or lines[row.line] > 1:
                 continue
-            other = [*filter(str.isalpha, said & words - _words(cell))]
-            whole = not row.heads and share == 1 and len(_words(cell)) > 1
-            kept = {at, 0} if row.cells[0].isdigit() else {at}
-            columns = {*range(len(row.heads))} - kept
-            by_head = {n for n in columns if _share_said(row.heads[n], said) >= HALF}
-            others = {n: {each for m, each in counts if m == n} - {row.cells[n]} for n in columns}
-            by_value = {n for n in columns if any(_share_said(o, said) == 1 for o in others[n])}
-            free = by_head or by_value or columns
-            edit = RowEdit(row, row.form({*range(len(row.cells))} - free))
-            score = len(said & _words(row.path, *row.heads, *row.cells))
-            yield score, share, bool(other or whole), edit
+            name, own = _words(cell), _words(row.path, *row.heads, *row.cells)
+            is_day = find_named_day(cell) == cell
+            other = {*filter(str.isalpha, said & ((own if is_day else words | own) - name))}
+            if not other and (is_day or (at and row.cells[0].isdigit())):
+                continue  # "the dentist is on Monday", "the bill is paid"
+            whole = not row.heads and share == 1 and len(name) > 1
+            yield len(said & own), share, bool(other or whole), rows, row, at
             break
 
 
-def _new_number(request: str, rows: Sequence[Row]) -> str:
+def _edit_of(rows: Sequence[Row], row: Row, at: int, said: Set[str]) -> RowEdit:
+    """Return the edit of a row that is named by a cell: of a heading or a value of another row that
+    is said too only this column is free."""
+    kept = {at, 0} if row.cells[0].isdigit() else {at}
+    columns = {*range(len(row.heads))} - kept
+    by_head = {n for n in columns if _share_said(row.heads[n], said) >= HALF}
+    table = [each.cells for each in rows if each.heads == row.heads]
+    others = {n: {cells[n] for cells in table} - {row.cells[n]} for n in columns}
+    by_value = {n for n in columns if any(_share_said(o, said) == 1 for o in others[n])}
+    free = by_head or by_value or columns
+    return RowEdit(row, row.form({*range(len(row.cells))} - free))
+
+
+def _new_number(request: str, said: Set[str], rows: Sequence[Row]) -> str:
     """Return the number of a new row that a request names, with its file or a heading, where each
     row has one in its first cell and the request none of these; "" for none."""
     known = [row.cells[0] for row in rows]
     plain = all(each.isdecimal() and len(each) <= LONGEST_NUMBER for each in known)
     if not rows[0].heads or not plain or len({*known}) < max(2, len(rows)):
         return ""
+    kinds = _words(PurePath(rows[0].path).stem, *rows[0].heads)
+    begins = {word[:BEGINNING] for word in said}
+    if not begins.intersection(word[:BEGINNING] for word in kinds):  # "the dentist is on the 12th"
+        return ""
     last = max(map(int, known))
     new = range(last + 1, last + MOST_NEW + 1)
-    kinds = _words(PurePath(rows[0].path).stem, *rows[0].heads)
-    begins = {word[:BEGINNING] for word in _words(request)}
-    if not begins.intersection(word[:BEGINNING] for word in kinds):
-        return ""
-    said = _NUMBER.findall(_DECIMAL.sub(" ", request))
-    found = [each for each in said if len(each) <= LONGEST_NUMBER and int(each) in new]
-    return found[0] if len(found) == 1 and not {*known}.intersection(said) else ""
+    numbers = _NUMBER.findall(_DECIMAL.sub(" ", request))
+    found = [each for each in numbers if len(each) <= LONGEST_NUMBER and int(each) in new]
+    return found[0] if len(found) == 1 and not {*known}.intersection(numbers) else ""
 
 
 def _new_line(rows: Sequence[Row], request: str, said: Set[str], today: date) -> tuple[str, bool]:
@@ -232,6 +252,8 @@ def _share_said(cell: str, said: Set[str], *, is_first: bool = False) -> float:
     stands in the first cell."""
     words = _words(cell)
     if _DIGIT.search(cell) and not (is_first and cell.strip().isdigit()):
+        return 0
+    if not words <= said and max(map(len, words & said), default=0) < SHORTEST_PART:
         return 0
     return len(words & said) / max(1, len(words))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from datetime import date
 
 import pytest
@@ -161,6 +162,99 @@ def test_a_table_at_the_end_of_a_file_takes_a_row_with_as_many_cells() -> None:
     assert re.fullmatch(form, "| salt | 5 | kg |")
     assert not re.fullmatch(form, "salt | 5")
     assert not find("buy more butter", stock=f"{STOCK}\nCounted on Monday.\n").new
+
+
+PLANS = """| Day | Early |
+|---|---|
+| Monday | Lena |
+| Tuesday | Omar |
+"""
+
+
+@pytest.mark.parametrize(
+    "request_text",
+    [
+        "the dentist is on the 16th",  # a number beside no word of the table
+        "mein beitrag: bass statt alt",  # cells of several rows
+        "switch the dentist to monday",  # of a row that is named by a day no other word
+        "the gas bill is paid",  # a value of numbered rows
+        "the le mans race",  # a part of a name without three letters
+    ],
+)
+def test_a_day_a_number_or_a_value_alone_names_no_row(request_text: str) -> None:
+    orders = ORDERS.replace("rye loaf,open", "rye loaf,paid").replace("Mrs Whitlock", "Le Coq")
+    bugs = "| No | Title |\n|---|---|\n| 1 | login |\n| 2 | search |\n"
+    found = find(request_text, orders=orders, plans=PLANS, menu=MENU, bugs=bugs)
+    assert not found.edits
+    assert not found.surely
+
+
+def test_the_name_of_another_row_does_not_make_it_sure() -> None:
+    contacts = "| Name | Phone |\n|---|---|\n| Mum | 555 2222 |\n| Tom | 555 9876 |\n"
+    found = find("mum met tom in town", people=contacts)
+    assert len(found.edits) == 2
+    assert not found.surely
+
+
+def test_many_rows_are_no_reason_to_only_add_one() -> None:
+    rows = "".join(f"| {kind} flour | 5 |\n" for kind in ("rye", "wheat", "oat", "corn"))
+    found = find("the flour amounts are in kg", stock=f"| Item | Amount |\n|---|---|\n{rows}")
+    assert not found.edits
+    assert not found.surely
+
+
+@pytest.mark.parametrize("row", ['314,"Hotel, Harbour",loaf,open', '314,the "big" one,loaf,open'])
+def test_the_number_of_a_row_that_cannot_be_read_is_not_new(row: str) -> None:
+    assert not find("order 314 has been delivered", orders=f"{ORDERS}{row}\n").surely
+
+
+def test_a_line_that_stands_twice_is_no_edit() -> None:
+    oven = "croissant:\n  minutes: 45\nrye:\n  minutes: 45\n"  # which one, `find` cannot say
+    assert not find("bake the rye for 50 minutes", oven=oven).edits
+
+
+def test_tables_of_one_file_may_have_different_columns() -> None:
+    small = "\n| Item | Price |\n|---|---|\n| bun | 2 |\n"
+    (edit,) = find("butter amount is 9 kg", stock=f"{STOCK}{small}").edits
+    assert edit.row.line == "| butter | 18 | kg |"
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        (
+            "stock.md",
+            STOCK
+            + "".join(
+                f"| flour {chr(97 + n % 26) * (n // 26 + 2)} | {n} | kg |\n" for n in range(1000)
+            ),
+        ),
+        ("deep.yaml", "".join(f"{' ' * n}k{n}:\n" for n in range(400))),
+        ("blank.md", f"-{' ' * 90_000}: x"),
+    ],
+)
+def test_the_time_grows_with_the_length_only(path: str, text: str) -> None:
+    began = time.process_time()
+    find_named_rows("the flour amount is 9", [(f"workspace/{path}", text)], TODAY)
+    assert time.process_time() - began < 0.2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "request_text"),
+    [
+        ("| teh | 5 | kg |", "| the | 5 | kg |", "correct the typos"),
+        ("| butter | 18 | kg |", "| | 18 | kg |", "leave the first cell empty"),
+    ],
+)
+def test_a_name_without_words_displaces_no_row(old: str, new: str, request_text: str) -> None:
+    before = STOCK.replace("| butter | 18 | kg |", old)
+    assert not find_displaced("workspace/stock.md", before, before.replace(old, new), request_text)
+
+
+def test_another_name_for_a_value_displaces_no_row() -> None:
+    before = "x = add(first, second)\n"
+    after = "total = add(first, second)\n"
+    assert not find_displaced("workspace/sum.py", before, after, "put the result into total")
 
 
 @pytest.mark.parametrize(
