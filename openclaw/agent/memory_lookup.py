@@ -141,14 +141,16 @@ def find_rows(
     other = cues.fact or cues.missing or cues.skill or cues.errands.tools or cues.command
     if cues.asks or about_todos or other or cues.parts or QUESTION_MARK.search(request):
         return NamedRows()
-    paths = dict.fromkeys(each["path"] for each in passages)
+    found = (each["path"] for each in passages)  # the program's own files have their tools
+    paths = dict.fromkeys(path for path in found if path.startswith("workspace/"))
     if cues.named:  # what is kept from the search goes nowhere unasked
         searched = open_home.use_memory and open_home.settings.recall == "auto"
         indexed = find_files(open_home.home, index_options(open_home.settings)) if searched else ()
         paths = dict.fromkeys(each.path for each in indexed if each.path in cues.named)
     mask = open_home.masker.mask
     whole = ((path, current_text(open_home.home, path) or "") for path in paths)
-    texts = ((path, mask(text[:MAX_CHARS])) for path, text in whole)
+    # Of a part the last line may be half a row, or half a secret.
+    texts = ((path, mask(text)) for path, text in whole if len(text) <= MAX_CHARS)
     return find_named_rows(request, texts, open_home.now().date())
 
 

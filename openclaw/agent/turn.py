@@ -179,7 +179,8 @@ def prepare_turn(
     near = [each for each in left_out if each["path"].startswith("workspace/")]
     one = not (instructions or orders)
     rows = find_rows(open_home, text, cues, (*passages, *near)) if one else NamedRows()
-    if rows.surely or (rows.edits and cues.unclear):
+    in_table = any(each.row.heads for each in rows.edits)
+    if rows.surely or (in_table and cues.unclear):
         rows, cues = replace(rows, surely=True), without_todos(cues)
     fenced = provenance.fence_passages(
         [

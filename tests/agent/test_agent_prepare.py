@@ -15,6 +15,7 @@ from openclaw.agent.agent import Agent
 from openclaw.config import Settings
 from openclaw.config.settings import Ollama
 from openclaw.inspection.context import context_report
+from openclaw.memory.named_rows import MAX_CHARS
 from openclaw.security.untrusted import draw_nonce, private_key
 from openclaw.sessions.session import from_json, to_json
 from openclaw.storage.home import Home
@@ -163,3 +164,35 @@ def test_a_row_that_a_prompt_names_is_shown_and_is_what_may_be_edited(tmp_path: 
     request = it.requests[0]
     assert "butter" in request.messages[-1].content and "18" in request.messages[-1].content
     assert '"enum": ["| butter | 18 | kg |"]' in json.dumps(request.schema)
+
+
+TABLE = "| Item | Amount |\n|---|---|\n| butter | 18 |\n| salt | 4 |\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "request_text"),
+    [
+        ("memory/2026-11-01.md", TABLE, "butter amount is 9"),
+        ("workspace/pantry.md", TABLE + "x" * MAX_CHARS, "butter amount is 9"),
+    ],
+)
+def test_the_rows_of_notes_and_of_long_files_are_not_what_may_be_edited(
+    tmp_path: Path, path: str, text: str, request_text: str
+) -> None:
+    it = talk(tmp_path / "home", protocol="json", recall="auto")
+    (it.root / path).write_text(text, "utf-8")
+    with closing(it.app):
+        it.say(request_text, answer("Noted.", "json"))
+    request = it.requests[0]
+    assert "butter" in request.messages[-1].content
+    assert '"enum": ["| butter' not in json.dumps(request.schema)
+
+
+def test_a_list_item_that_is_only_mentioned_keeps_the_tools_for_todos(tmp_path: Path) -> None:
+    it = talk(tmp_path / "home", protocol="json", recall="auto")
+    (it.root / "workspace" / "house.md").write_text("Landlord: Mr Hughes\nBoiler: 2019\n", "utf-8")
+    with closing(it.app):
+        it.say("landlord has the form", answer("Noted.", "json"))
+    request = it.requests[0]
+    assert "Landlord: Mr Hughes" in request.messages[-1].content
+    assert '"tool": {"const": "read_file"}' in json.dumps(request.schema)
