@@ -12,6 +12,8 @@ from openclaw.types import ToolProblem
 MAX_CHANGED = 8
 NEWLINE = r"(?>\r\n|\n|\r)"  # taken apart, blank lines of Windows would take exponential time
 _LIST_MARK = re.compile(r"\s*(?:(?:[-*+]|\d+[.)])(?:\s+\[[ xX]\])?\s*)?")
+_NO_ROW = re.compile(r"^(?:[-*+>]|#+|\d+[.)])[ \t]|[.!?:]$")
+"""A heading, an item of a list, a quotation or a sentence."""
 _COMMENTS = re.compile(r"\s*(?:<!--(?:(?!-->).)*-->\s*)*")
 _AS_NEAR = 2 / 3
 """Lines that have less in common with a text than this share of what the nearest has are not it."""
@@ -75,7 +77,8 @@ def with_newline(text: str) -> str:
 def append_text(old: str, text: str) -> str:
     """Append a text on lines of its own. Behind a table, a line with as many parts between bars or
     commas as the table has columns is a row of it, and its headings are not repeated: a small model
-    writes so. Raises ToolProblem for an empty text."""
+    writes so. A sentence, a heading and an item of a list are none. Raises ToolProblem for an empty
+    text."""
     lines, given = old.splitlines(), text.strip().splitlines()
     if lines and lines[-1].startswith("|"):
         if len(given) > 2 and given[0] in lines and is_table_rule(given[1]):
@@ -83,7 +86,9 @@ def append_text(old: str, text: str) -> str:
         inner = text.strip().removeprefix("|").removesuffix("|")
         parts = CELL_END.split(inner) if "|" in inner else inner.split(",")
         cells = [part.strip() for part in parts]
-        if len(cells) == len([*table_rows(lines)][-1][1]) and "\n" not in inner:
+        is_text = "|" not in inner and _NO_ROW.search(inner)
+        columns = len([*table_rows(lines)][-1][1])
+        if len(cells) == columns and "\n" not in inner and not is_text:
             text = f"| {' | '.join(cells)} |"
     newline = "\r\n" if "\r\n" in old else "\n"
     start = old + (newline if old and not old.endswith(("\n", "\r")) else "")

@@ -426,6 +426,10 @@ def test_a_line_with_as_many_parts_as_a_table_has_columns_becomes_its_row(
         assert path.read_text("utf-8") == f"{table}| Seitz | bread plates | 12 |\n"
     files.append_file("orders.md", "Paid: Ott, Seitz")
     assert path.read_text("utf-8").endswith("| 12 |\nPaid: Ott, Seitz\n")
+    for text in ("Ott, Seitz, and Behn have paid.", "## Ott, Seitz, Behn", "- Ott, Seitz, Behn"):
+        path.write_text(table, "utf-8")
+        files.append_file("orders.md", text)
+        assert path.read_text("utf-8") == f"{table}{text}\n"
 
 
 def test_append_keeps_crlf_and_makes_a_missing_file(files: FileTools, home: Home) -> None:
