@@ -147,10 +147,13 @@ def find_rows(
         searched = open_home.use_memory and open_home.settings.recall == "auto"
         indexed = find_files(open_home.home, index_options(open_home.settings)) if searched else ()
         paths = dict.fromkeys(each.path for each in indexed if each.path in cues.named)
-    mask = open_home.masker.mask
-    whole = ((path, current_text(open_home.home, path) or "") for path in paths)
-    # Of a part the last line may be half a row, or half a secret.
-    texts = ((path, mask(text)) for path, text in whole if len(text) <= MAX_CHARS)
+    texts: list[tuple[str, str]] = []
+    for path in paths:
+        text = ""
+        with suppress(OSError):
+            text = current_text(open_home.home, path) or ""
+        if len(text) <= MAX_CHARS:  # of a part the last line may be half a row, or half a secret
+            texts.append((path, open_home.masker.mask(text)))
     return find_named_rows(request, texts, open_home.now().date())
 
 

@@ -176,9 +176,8 @@ def prepare_turn(
     )
     if any(each["path"] in cues.meant for each in passages):  # then it need not be read first
         cues = replace(cues, meant=())
-    near = [each for each in left_out if each["path"].startswith("workspace/")]
     one = not (instructions or orders)
-    rows = find_rows(open_home, text, cues, (*passages, *near)) if one else NamedRows()
+    rows = find_rows(open_home, text, cues, (*passages, *left_out)) if one else NamedRows()
     in_table = any(each.row.heads for each in rows.edits)
     if rows.surely or (in_table and cues.unclear):
         rows, cues = replace(rows, surely=True), without_todos(cues)

@@ -174,14 +174,18 @@ def _find_named(
     column."""
     counts = Counter(each for row in rows for each in enumerate(row.cells))
     lines = Counter(row.line for row in rows)
-    words = _words(rows[0].path, *rows[0].heads)
-    words |= _words(*(cell for row in rows if row.heads for cell in row.cells[1:]))
     numbered = all(_DIGIT.search(row.cells[0]) for row in rows)
+    words: set[str] = set()  # most requests name no row, and then nobody needs them
     for row in rows:
         for at, cell in enumerate(row.cells if numbered else row.cells[:1]):
             share = _share_said(cell, said, is_first=at == 0)
             if share < HALF or counts[at, cell] > 1 or lines[row.line] > 1:
                 continue
+            words = words or _words(
+                row.path,
+                *row.heads,
+                *(each for other in rows if other.heads for each in other.cells[1:]),
+            )
             name, own = _words(cell), _words(row.path, *row.heads, *row.cells)
             is_day = find_named_day(cell) == cell
             other = {*filter(str.isalpha, said & ((own if is_day else words | own) - name))}
@@ -250,6 +254,9 @@ def _day_form(request: str, today: date) -> str:
 def _share_said(cell: str, said: Set[str], *, is_first: bool = False) -> float:
     """Return the share of a cell's words that are said. A number names a row when it is all that
     stands in the first cell."""
+    folded = cell.casefold()
+    if not any(word in folded for word in said):  # quicker than all words of a long file
+        return 0
     words = _words(cell)
     if _DIGIT.search(cell) and not (is_first and cell.strip().isdigit()):
         return 0
