@@ -99,9 +99,9 @@ def _first_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
         return keeping
     if cues.forgets and (finding := _only(changes, "memory_search", query=[turn.request])):
         return finding
-    if changes and turn.rows.surely:  # what is to become a new row is no talk
-        talk = [_answer("answer")] if turn.rows.edits else []
-        return [*talk, *_for_rows(turn, changes)]
+    if turn.rows.surely and (steps := _for_rows(turn, changes)) != changes:
+        # What is to become a new row is no talk.
+        return [_answer("answer"), *steps] if turn.rows.edits else steps
     if cues.done and not cues.parts:
         ticks = _only(changes, "todo", action=["done"])
         return [_narrow(step, {"item": _those_in(cues.whole, step)}) for step in ticks]
@@ -142,11 +142,10 @@ def _first_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
 
 
 def _for_rows(turn: RunningTurn, calls: list[Schema]) -> list[Schema]:
-    """Return the calls, where the request names rows of tables with the edits of these rows alone.
-    What surely changes a row, or adds one, does nothing else to files or to-dos."""
+    """Return the calls, where the request names rows of tables with the edits of these rows alone,
+    if such may be made. What surely changes a row, or adds one, does nothing else to files or
+    to-dos."""
     rows = turn.rows
-    if not (rows.edits or rows.surely):
-        return calls
     edits = [
         step
         for row, form in ((each.row, each.form) for each in rows.edits)
@@ -161,6 +160,8 @@ def _for_rows(turn: RunningTurn, calls: list[Schema]) -> list[Schema]:
         for path, form in rows.new
         for step in _only(calls, "append_file", path=[path])
     ]
+    if not (edits or (adds and rows.surely)):
+        return calls
     others = [step for step in calls if _tool(step) != "edit_file"]
     if rows.surely:
         others = _only(calls, "remember") + _only(calls, "calculate")

@@ -17,7 +17,7 @@ from openclaw.agent.protocols.json_steps import JsonSteps
 from openclaw.agent.protocols.step_schema import WRITING, step_schema
 from openclaw.cli.approval import yes_unless_untrusted
 from openclaw.config import Settings
-from openclaw.memory.named_rows import find_named_rows
+from openclaw.memory.named_rows import NamedRows, find_named_rows
 from openclaw.messages import Entry, ToolCall, ToolUse
 from openclaw.models.base import Reply
 from openclaw.nlp.intent import read_cues
@@ -651,8 +651,8 @@ def test_what_belongs_into_another_column_may_only_be_written_there(root: Path) 
 STOCK = "| Item | Amount | Unit |\n|---|---|---|\n| butter | 18 | kg |\n| salt | 4 | kg |\n"
 
 
-def rows_case(root: Path, request: str) -> Case:
-    case = Case(root, request)
+def rows_case(root: Path, request: str, mode: Mode = "edit") -> Case:
+    case = Case(root, request, mode)
     (root / "workspace" / "stock.md").write_text(STOCK, "utf-8")
     case.turn.rows = find_named_rows(request, [("workspace/stock.md", STOCK)], date(2026, 1, 5))
     return case
@@ -666,6 +666,17 @@ def test_a_row_that_is_surely_meant_is_the_only_line_to_edit(root: Path) -> None
     assert removal["replace"] == {"const": ""}
     assert case.tools == {"edit_file", "append_file", "remember", "calculate", "todo"}
     assert case.actions == {"add"}
+
+
+def test_a_row_that_may_not_be_changed_narrows_nothing(root: Path) -> None:
+    case = rows_case(root, "butter is down to 9 kg", "read-only")
+    new = NamedRows(new=(("workspace/stock.md", "^.+$"),), surely=True)
+    for rows in (case.turn.rows, new):
+        case.turn.rows = rows
+        narrowed = case.options
+        case.turn.rows = NamedRows()
+        assert narrowed == case.options
+        assert {"const": "answer"} in [each["kind"] for each in narrowed]
 
 
 def test_a_row_that_is_only_mentioned_leaves_the_other_tools(root: Path) -> None:
