@@ -221,7 +221,7 @@ def _next_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
     may_change = turn.kind != "look" or turn.cues.begs
     kind = "change" if may_change and not turn.cues.asks else "look"
     calls = _from_offered(_calls(kind, READING if kind == "look" else ALL, toolbox), last)
-    if kind == "change" and (last.ok or turn.rows.surely):
+    if kind == "change" and turn.rows.surely:  # else another line may be meant after a look
         calls = _for_rows(turn, calls)
     unread = _reads(calls, unread_names(turn, ()))
     if unread and not last.ok and NOT_SAID in last.output:

@@ -684,3 +684,5 @@ def test_a_row_that_is_only_mentioned_leaves_the_other_tools(root: Path) -> None
     assert {"write_file", "read_file", "todo"} <= case.tools
     finds = [each["find"] for each in case.options if "find" in each]
     assert finds == [{"enum": ["| butter | 18 | kg |"]}] * 2
+    case.play("list_files", "change")
+    assert case.values("edit_file", "find") == ["*"]
