@@ -9,7 +9,7 @@ from datetime import date, timedelta
 
 from openclaw.nlp.dates import read_days
 from openclaw.retrieval import units
-from openclaw.retrieval.units import WINDOW_BYTES, Unit, bare, day_in
+from openclaw.retrieval.units import WINDOW_BYTES, Unit, bare, day_in, size
 
 # Lines on each side that belong to what a speaker says, and to any other line.
 IN_TALK, ELSEWHERE = 2, 1
@@ -88,16 +88,12 @@ def _rows(unit: Unit, lines: list[str]) -> Iterator[Unit]:
 
 
 def _part(unit: Unit, lines: list[str], start: int, end: int) -> Iterator[Unit]:
-    """Some lines of a unit; later rows of a table get its header as parent."""
+    """Some lines of a unit, none when they are blank."""
     own = [line for line in lines[start : end + 1] if line.strip()]
     if not own:
         return
     said = "\n".join(own) if "\n" in unit.said else bare("\n".join(own))
-    parent = unit.parent
-    if unit.header:
-        said = said.replace("|", " ")
-        parent = unit.header if start > unit.start else ""
-    part = replace(unit, start=start, end=end, said=said, parent=parent)
+    part = replace(unit, start=start, end=end, said=said)
     yield from _fit_window(part, lines) if start == end else [part]
 
 
@@ -121,11 +117,6 @@ def _count_fitting(line: str, at: int) -> int:
     """How many characters of a line from `at` fit half a window (at least one)."""
     sample = line[at : at + WINDOW_BYTES // 2]
     return max(1, len(sample) * len(sample) // max(1, size(sample)))
-
-
-def size(text: str) -> int:
-    """Bytes of a text in UTF-8: about four a token, in every script."""
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def _chunks(units: list[Unit], lines: list[str], day: str) -> list[Chunk]:

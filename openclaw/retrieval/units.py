@@ -41,7 +41,6 @@ class Unit:
     struck    the line is struck through as a whole
     alone     neighbours do not get this text as context
     heading   the lines are the last of `headings`
-    header    the first row of a table
     piece     the part of an over-long line that this unit covers
     """
 
@@ -55,11 +54,12 @@ class Unit:
     struck: bool = False
     alone: bool = False
     heading: bool = False
-    header: str = ""
     piece: str = ""
 
 
-def read(start: int, lines: list[str], headings: tuple[str, ...], parent: str = "") -> Unit:
+def read(
+    start: int, lines: list[str], headings: tuple[str, ...], parent: str = "", alone: bool = False
+) -> Unit:
     """A unit of prose: a list item, a paragraph, a record."""
     raw = "\n".join(lines)
     text = raw[_START.match(raw).end() :] if raw[:1] in " -*+0123456789\t" else raw  # type: ignore[union-attr]
@@ -75,8 +75,13 @@ def read(start: int, lines: list[str], headings: tuple[str, ...], parent: str = 
         day_of(text),
         label[2] if label else "",
         struck,
-        struck or not said,
+        alone or struck or not said,
     )
+
+
+def size(text: str) -> int:
+    """Bytes of a text in UTF-8: about four a token, in every script."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def bare(text: str) -> str:
@@ -133,6 +138,9 @@ _TITLE = re.compile(r"(?:title|name):[ \t]*[\"']?(.*?)[\"']?[ \t]*$")
 _FRONT_LINES = 200
 _WRAP = 60  # columns: nobody wraps prose narrower than this
 _WIDE = 120  # columns: nor wider than this
+# A table of at most so many bytes is one unit: its rows explain each other, and a prompt has
+# room for it. Of a longer one each row is.
+SHORT_TABLE = WINDOW_BYTES // 2
 
 
 def scan(lines: list[str], plain: bool = False) -> list[Unit]:
@@ -259,10 +267,17 @@ class _Scanner:
         end = self.at + 2
         while end < len(self.lines) and self.lines[end].strip() and "|" in self.lines[end]:
             end += 1
-        header = bare(self.lines[self.at].replace("|", " "))
-        rows = [bare(row.replace("|", " ")) for row in self.lines[self.at + 2 : end]]
-        self._add(end, "\n".join([header, *rows]))
-        self.units[-1].header = header
+        cells = [line.replace("|", " ") for line in self.lines[self.at : end]]
+        header, _, *rows = map(bare, cells)
+        said = "\n".join([header, *rows])
+        if size(said) <= SHORT_TABLE:
+            self._add(end, said)
+            return True
+        first = self.at + 2
+        self._add(first, "", alone=True)  # each row is found with the header
+        for at, row in enumerate(cells[2:], first):
+            self.units.append(read(at, [row], self._above, header, True))
+        self.at = end
         return True
 
     def _indented(self, line: str) -> bool:
@@ -431,12 +446,10 @@ def _records(lines: list[str], header: str) -> list[Unit]:
             continue
         size += len(line)
         if start >= 0 and line[0] in " \t" and at == units[-1].end + 1 and size <= WINDOW_BYTES:
-            units[-1] = read(start, lines[start : at + 1], (), units[-1].parent)
+            units[-1] = read(start, lines[start : at + 1], (), units[-1].parent, bool(header))
             continue
         start, size = at, len(line)
-        units.append(read(at, [line], (), header if units else ""))
-    for unit in units:
-        unit.alone |= bool(header)
+        units.append(read(at, [line], (), header if units else "", bool(header)))
     return units
 
 
@@ -451,9 +464,8 @@ def _settings(lines: list[str]) -> list[Unit]:
         indent = len(line) - len(line.lstrip())
         while outer and (outer[-1][0] >= indent or bare[0] == "["):
             outer.pop()
-        unit = read(at, [line], (), " ".join(text for _, text in outer))
-        if not any(char.isalnum() for char in bare):
-            unit.alone = True
+        only_marks = not any(char.isalnum() for char in bare)
+        unit = read(at, [line], (), " ".join(text for _, text in outer), only_marks)
         units.append(unit)
         if bare[-1] in ":{[" or (bare[0] == "[" and bare[-1] == "]"):
             outer.append((-1 if bare[0] == "[" else indent, unit.said.strip('"{[]:, ')))

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from openclaw.retrieval.chunking import Chunk, size, split
-from openclaw.retrieval.units import WINDOW_BYTES
+from openclaw.retrieval.chunking import Chunk, split
+from openclaw.retrieval.units import WINDOW_BYTES, size
 
 KINDS = ("markdown", "text", "code", "html", "pdf", "session")
 NAMES = ("a.md", "2026-11-21.md", "app.log", "rows.csv", "settings.yaml", "main.py", "")
@@ -166,17 +166,27 @@ def test_a_nested_item_is_ranked_with_the_item_it_belongs_to() -> None:
     assert "Berlin office" in the("room 5", split(text, "markdown")).parts
 
 
-def test_a_table_stays_whole() -> None:
-    table = "| name | town |\n|---|---|\n| Anna | Ulm |\n| Ben | Bern |"
+HEAD = "| name | town |\n|---|---|\n"
+
+
+def test_a_short_table_stays_whole() -> None:
+    table = f"{HEAD}| Anna | Ulm |\n| Ben | Bern |"
     assert texts(f"Before.\n\n{table}\n\nAfter.\n")[1] == table
 
 
-def test_a_table_beyond_the_window_is_cut_at_rows_and_keeps_its_header_in_each_context() -> None:
-    rows = "".join(f"| person {n} | town number {n} with a long name |\n" for n in range(60))
-    chunks = split(f"| name | town |\n|---|---|\n{rows}", "markdown")
-    assert len(chunks) > 2
-    assert all("name" in chunk.parts[1] for chunk in chunks[1:])
-    assert all(line.endswith("|") for chunk in chunks for line in chunk.text.splitlines())
+def test_a_row_of_a_longer_table_is_ranked_with_the_header_and_without_other_rows() -> None:
+    rows = [f"| person {n} | a town with a long name |" for n in range(30)]
+    heads, *found = split("# Guests\n" + HEAD + "\n".join(rows), "markdown")[1:]
+    assert not heads.parts
+    assert [chunk.text for chunk in found] == rows
+    own = "person 7 a town with a long name"
+    assert found[7].parts == (own, "Guests", "Guests", "name town")
+
+
+def test_a_row_of_a_longer_table_has_its_day_and_may_be_struck_through() -> None:
+    rows = "| 2026-03-01 | boiler |\n| ~~2026-03-02~~ | ~~taps~~ |\n" + "| roof | tiles |\n" * 50
+    dated, struck = split(HEAD + rows, "markdown")[1:3]
+    assert (dated.date, dated.struck, struck.struck) == ("2026-03-01", False, True)
 
 
 def test_a_row_of_a_csv_file_is_ranked_with_the_header_and_without_other_rows() -> None:
