@@ -127,9 +127,6 @@ class _Page(HTMLParser):
             self._hidden_depth += 1
         self._break(tag, MARKS.get(tag, ""))
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._break(tag, "")
-
     def handle_endtag(self, tag: str) -> None:
         if tag in HIDDEN_TAGS:
             self._hidden_depth = max(0, self._hidden_depth - 1)

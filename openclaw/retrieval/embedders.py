@@ -391,11 +391,8 @@ class OllamaEmbedder(ServerEmbedder):
     def _batches(self) -> OllamaEmbedding:
         from llama_index.embeddings.ollama import OllamaEmbedding
 
-        options = _httpx_options(self._url)
-        name = self._model_name
-        return OllamaEmbedding(
-            name, base_url=self._url, embed_batch_size=SERVER_BATCH, client_kwargs=options
-        )
+        server: dict[str, Any] = {"base_url": self._url, "client_kwargs": _httpx_options(self._url)}
+        return OllamaEmbedding(self._model_name, embed_batch_size=SERVER_BATCH, **server)
 
     def close(self) -> None:
         super().close()

@@ -173,8 +173,7 @@ class IndexStore:
         """End all connections. The last process to do so tidies the write-ahead log."""
         with self._writing, self._reading:
             self._snapshot = None
-            for db in {self._reader, self._writer}:
-                db.close()
+            self._close_quietly()
 
     def _open(self) -> None:
         """Open the file; create it again when it is damaged; use memory when that fails too."""

@@ -274,17 +274,15 @@ class Scan:
 
     def _sessions(self) -> Iterator[FoundFile]:
         """The conversations and their archives."""
-        yield from self._session_files("sessions/")
         archive = "sessions/archive/"
-        for entry in self._entries(os.path.join(self._root, "sessions", "archive"), archive):
-            if entry.is_dir(follow_symlinks=False):
-                yield from self._session_files(f"{archive}{entry.name}/")
-
-    def _session_files(self, prefix: str) -> Iterator[FoundFile]:
-        folder = os.path.join(self._root, prefix)
-        for entry in self._entries(folder, prefix, self.known):
-            if entry.is_file(follow_symlinks=False) and re.fullmatch(r"[^.]+\.json", entry.name):
-                yield from self._look_at(prefix + entry.name, folder + entry.name)
+        parts = self._entries(os.path.join(self._root, "sessions", "archive"), archive)
+        folders = [f"{archive}{each.name}/" for each in parts if each.is_dir(follow_symlinks=False)]
+        for prefix in ("sessions/", *folders):
+            folder = os.path.join(self._root, prefix)
+            for entry in self._entries(folder, prefix, self.known):
+                is_file = entry.is_file(follow_symlinks=False)
+                if is_file and re.fullmatch(r"[^.]+\.json", entry.name):
+                    yield from self._look_at(prefix + entry.name, folder + entry.name)
 
     def _configured_files(self, entry: str) -> Iterator[FoundFile]:
         """A file or folder of `index.paths`: relative to the home, absolute, or with ~."""

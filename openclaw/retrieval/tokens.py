@@ -120,16 +120,15 @@ def language_of(raws: Iterable[str]) -> str:
 
 @lru_cache(maxsize=1 << 17)
 def _short_terms(raw: str, language: str) -> tuple[str, ...]:
-    return tuple(_split_terms(raw, language, STOP))
+    return tuple(_split_terms(raw, language))
 
 
 def _terms(raw: str, language: str) -> Iterable[str]:
-    if len(raw) > MAX_LENGTH:
-        return _split_terms(raw, language, STOP)
-    return _short_terms(raw, language)
+    read = _short_terms if len(raw) <= MAX_LENGTH else _split_terms
+    return read(raw, language)
 
 
-def _split_terms(raw: str, language: str, stop: frozenset[str]) -> Iterator[str]:
+def _split_terms(raw: str, language: str, stop: frozenset[str] = STOP) -> Iterator[str]:
     """The terms of the characters between two blanks."""
     core = _strip_punctuation(raw)
     if core.isalpha() and core.isascii() and (core.islower() or core[1:].islower()):
