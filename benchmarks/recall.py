@@ -1,6 +1,6 @@
 """How often `memory search` finds the line that answers, on data of our own.
 
-    python -m benchmarks.recall [--held | --tables] [--failures]
+    python -m benchmarks.recall [--held | --tables | --compounds] [--failures]
 
 Prints Markdown tables. First, by kind of text and by how it is asked: the share of the evidence
 lines inside the first 500 and 1,000 tokens of what was returned, how often the first passage holds
@@ -8,7 +8,8 @@ one, and the mean reciprocal rank. Plain BM25 with stems, line by line, and Llam
 are measured in the same run. Then what questions get that nothing answers, and what `recall` would
 put into the prompt unasked.
 `--held` takes the second set of questions, over a chat and talks with an assistant; `--tables`
-takes those that rows of tables and of .csv files answer.
+takes those that rows of tables and of .csv files answer, `--compounds` those about a compound that
+the text has in two words, or the other way round.
 `--failures` lists the questions whose evidence is not all within 1,000 tokens.
 
 `recall_data/README.md` tells what the data are. No weight is fitted to them.
@@ -42,7 +43,7 @@ from openclaw.storage.home import Home
 from openclaw.types import PromptKind
 
 DATA = Path(__file__).resolve().parent / "recall_data"
-MORE = ("held", "tables")
+MORE = ("held", "tables", "compounds")
 """Further sets of questions, each with a home of its own."""
 TODAY = date(2026, 6, 14)
 """The day on which the questions are asked: five days after the last entry."""

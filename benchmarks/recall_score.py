@@ -28,6 +28,9 @@ KINDS = {
     "workspace/minutes/": "minutes",
     "workspace/home/": "household, travel",
     "workspace/notizen/": "German notes",
+    "workspace/verein/": "German compounds",
+    "workspace/huis/": "Dutch compounds",
+    "workspace/allotment/": "English compounds",
     "workspace/": "tables",
 }
 """What a file is, by the beginning of its path."""

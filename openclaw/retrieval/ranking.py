@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openclaw.frozen import frozen
+from openclaw.nlp.compounds import find_compounds
 from openclaw.retrieval import snapshot
 from openclaw.retrieval.embedders import NAME as MINILM
 from openclaw.retrieval.question import Query, Question, names_of, read_question, topic_words
@@ -344,12 +345,18 @@ def by_words(view: SnapshotView, text: str) -> RowScores:
 
 
 def respell(view: SnapshotView, terms: Iterable[str], text: str) -> list[str]:
-    """The different words of a question, with the nearest known word for a name that none has. An
-    identifier means itself alone."""
+    """The different words of a question, as the index has them: the nearest known word for a name
+    that none has, and compounds beside their parts. An identifier means itself alone."""
+
+    def is_known(word: str) -> bool:
+        return len(view.postings(word)[0]) > 0
+
     found = dict.fromkeys(terms)
-    unknown = [word for word in found.keys() & names_of(text) if not len(view.postings(word)[0])]
+    unknown = [word for word in found.keys() & names_of(text) if not is_known(word)]
     nearest = {word: _nearest_spelling(word, view.words_like(word[:2])) for word in unknown}
-    return list(dict.fromkeys(nearest.get(word, word) for word in found))
+    found = dict.fromkeys(nearest.get(word, word) for word in found)
+    alike = {w: None for each in find_compounds(found, view.words_like, is_known) for w in each}
+    return [word for word in found | alike if word not in alike or is_known(word)]
 
 
 def _nearest_spelling(word: str, known: Sequence[str]) -> str:

@@ -602,6 +602,17 @@ def test_a_name_that_the_index_does_not_know_is_read_as_the_nearest_that_it_know
     assert bool(nodes) == bool(path)
 
 
+def test_a_compound_is_found_by_its_parts_and_its_parts_by_a_compound(
+    home: Path, opened: Opened
+) -> None:
+    write(home, "memory/notes.md", "- Der Hallenschlüssel.\n- All green.\n- The roof of a boat.\n")
+    search = opened()
+    view = SnapshotView(search.current(0))
+    assert respell(view, ["schlussel", "hall", "green"], "") == ["green", "hallenschlussel"]
+    assert respell(view, ["boatroof", "blue"], "") == ["blue", "boat", "roof"]
+    assert places(search.search("Bei wem ist der Schlüssel der Halle?"))[0] == "memory/notes.md:1"
+
+
 def test_an_identifier_is_never_read_as_another(home: Path, opened: Opened) -> None:
     write(home, "memory/tickets.md", "- OPS-4271 is closed, as Olsen says.\n")
     view = SnapshotView(opened().current(0))
