@@ -24,7 +24,7 @@ class PlainBM25:
             for number, line in enumerate(lines, 1)
             if line.strip()
         ]
-        self._most = most
+        self._most = min(most, len(self._lines))
         self._bm25 = bm25s.BM25()
         self._bm25.index(self._tokens([line for _, _, line in self._lines]), show_progress=False)
 
