@@ -397,7 +397,7 @@ def test_a_file_for_a_home_is_told_what_to_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["model: [", "modle: x\n", "model: 3\nwindow: many\n"])
 def test_the_hint_for_wrong_settings_works(text: str, home: Path) -> None:
     (home / "openclaw.yaml").write_text(text, encoding="utf-8")
-    hint = openclaw("log").stderr.splitlines()[-1]
+    hint = openclaw("config").stderr.splitlines()[-1]
     assert "openclaw config path names the file" in hint
     assert openclaw("config", "path").stdout == f"{home / 'openclaw.yaml'}\n"
 

@@ -10,7 +10,7 @@ import typer
 
 from openclaw.cli.formatting import print_json, print_lines, warn
 from openclaw.cli.history_lines import blame_lines, blamed_turn_lines, diff_lines, show_lines
-from openclaw.cli.open_agent import open_agent
+from openclaw.cli.open_agent import open_history
 from openclaw.cli.options import AsJson
 from openclaw.history.differences import turn_differences, turn_json
 from openclaw.inspection.exchange import blame_json, find_blame, find_exchange
@@ -32,7 +32,7 @@ def diff(
     as_json: AsJson = False,
 ) -> None:
     """Show what a turn changed, as git does."""
-    with closing(open_agent(ctx, reading=True)) as agent:
+    with closing(open_history(ctx, reading=True)) as agent:
         found = agent.history.find(turn)
         files = turn_differences(agent.history, found)
         if as_json:
@@ -45,7 +45,7 @@ def diff(
 
 def show(ctx: typer.Context, turn: Ref = "", as_json: AsJson = False) -> None:
     """Show all of a turn: what was said, what tools did, and the diff."""
-    with closing(open_agent(ctx, reading=True)) as agent:
+    with closing(open_history(ctx, reading=True)) as agent:
         found = agent.history.find(turn)
         if not as_json:
             print_lines(show_lines(agent, found))
@@ -67,7 +67,7 @@ def blame(
     as_json: AsJson = False,
 ) -> None:
     """Show which turn wrote each line, from which prompt, in which conversation."""
-    with closing(open_agent(ctx, reading=True)) as agent:
+    with closing(open_history(ctx, reading=True)) as agent:
         path, lines = find_blame(agent, where)
         if as_json:
             print_json(blame_json(agent, path, lines))

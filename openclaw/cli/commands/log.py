@@ -14,7 +14,7 @@ import typer
 from openclaw.cli.current_home import current_home
 from openclaw.cli.formatting import Column, Shape, print_json, print_listing, table, warn
 from openclaw.cli.history_lines import kind_of, place_of, state_words
-from openclaw.cli.open_agent import open_agent
+from openclaw.cli.open_agent import open_history
 from openclaw.cli.options import AsJson, OfSession
 from openclaw.history.differences import turn_differences, turn_json
 from openclaw.history.history import History
@@ -52,7 +52,7 @@ def log(
         done = read_actions(home.action_log, number)
         print_listing(done, ACTION_COLUMNS, as_json=as_json, empty="no actions yet")
         return
-    with closing(open_agent(ctx, reading=True)) as agent:
+    with closing(open_history(ctx, reading=True)) as agent:
         turns = agent.history.turns_of(agent.find_session(session), file)
         found = list(islice(turns, number))
         if as_json:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from openclaw.cli.formatting import print_json, warn
-from openclaw.cli.open_agent import open_agent
+from openclaw.cli.open_agent import open_history
 from openclaw.cli.options import AsJson, OfSession, Unasked
 from openclaw.cli.questions import require_yes
 from openclaw.errors import UsageError
@@ -49,7 +49,7 @@ def undo(
     What others have changed since stays. Where they have changed the same lines nothing is taken
     back, and the lines are shown.
     """
-    with closing(open_agent(ctx)) as agent:
+    with closing(open_history(ctx)) as agent:
         warn(agent.recover())
         scope, of = scope_of(files=files, talk=talk), agent.find_session(session)
         able = [*islice(agent.undoable(scope, of), count)]
@@ -72,7 +72,7 @@ def redo(
     as_json: AsJson = False,
 ) -> int:
     """Put back what the newest undo took back."""
-    with closing(open_agent(ctx)) as agent:
+    with closing(open_history(ctx)) as agent:
         warn(agent.recover())
         taken = agent.redo(count, agent.find_session(session), keep)
     return _print_taken(taken, "redo", as_json=as_json)

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from openclaw.cli.formatting import paint, print_result, table
-from openclaw.cli.open_agent import open_agent
+from openclaw.cli.open_agent import open_history
 from openclaw.cli.options import AsJson, OfSession
 from openclaw.home.open_home import OpenHome
 from openclaw.inspection.why import NO_RECORD, ModelStep, Why, find_why
@@ -37,7 +37,7 @@ def why(
 ) -> None:
     """Show why an answer is what it is: passages offered and not used, what was cut, each step of
     the model, and what the answer rests on."""
-    with closing(open_agent(ctx, reading=True)) as agent:
+    with closing(open_history(ctx, reading=True)) as agent:
         found = find_why(agent, turn, session)
         print_result(found.as_json(), *styled(_lines(found, full=full)), as_json=as_json)
 

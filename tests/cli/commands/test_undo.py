@@ -110,6 +110,21 @@ def test_nothing_to_take_back_says_so(it: GitTalk) -> None:
     claw("undo", "x", code=2)
 
 
+def test_a_turn_that_broke_the_settings_is_found_and_taken_back(it: GitTalk) -> None:
+    settings = it.talk.app.home.settings
+    settings.write_text("model: auto\n", "utf-8")
+    it.talk.app.mode = "full"
+    broken = call("edit_file", path=settings.name, find="auto", replace="[")
+    it.talk.say("Change the model.", broken, "It is changed.")
+    for words in (["log"], ["show"], ["diff"], ["blame", settings.name], ["why"]):
+        assert claw(*words)
+        assert "openclaw.yaml line 1: not YAML" in claw.err and "default settings" in claw.err
+    claw("undo")
+    assert settings.read_text("utf-8") == "model: auto\n"
+    claw("redo")
+    assert claw.err == "" and settings.read_text("utf-8") == "model: [\n"
+
+
 def test_later_edits_of_other_lines_are_kept_and_named(it: GitTalk) -> None:
     it.write(A, "one\ntwo\nthree\nfour\nfive\n")
     edit = call("edit_file", path=A, find="two", replace="TWO")
