@@ -223,7 +223,8 @@ COMMANDS = frozenset({"run_shell", "run_python"})
 
 def recover(open_home: OpenHome) -> list[str]:
     """Finish the work of killed processes: close turns with what they had done, complete undos and
-    commit all. Records that others have written are set aside. Return notices for the user."""
+    commit all. Records that others have written are set aside. Return notices for the user, but not
+    that something waits to be committed: what the caller does next waits with it, and says so."""
     aside = open_home.history.set_foreign_aside()
     found = open_home.history.unfinished()
     if found:
@@ -231,7 +232,7 @@ def recover(open_home: OpenHome) -> list[str]:
     news = [aside] if aside else []
     news += [line for record in found if (line := _recover_record(open_home, record))]
     if found or open_home.history.has_waiting():
-        news += filter(None, [open_home.history.publish()])
+        open_home.history.publish()
     return news
 
 

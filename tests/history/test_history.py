@@ -241,6 +241,7 @@ def test_why_a_turn_waits_can_be_asked_later(it: GitTalk) -> None:
     (it.root / ".git" / "MERGE_HEAD").write_text(it.git("rev-parse", "HEAD"))
     it.write(A, "one\n")
     assert "a merge" in it.talk.app.history.waiting
+    assert notices(it.append(A, "two\n")).count("not committed yet") == 1, "and is told once a turn"
     (it.root / ".git" / "MERGE_HEAD").unlink()
     assert it.talk.app.history.waiting == ""
 
