@@ -39,6 +39,7 @@ class UndoResult:
     of: the turns that were undone, or the undos that were redone
     files: the changed files
     messages: number of messages taken out of conversations, or put back
+    conversations: how many conversations these are of
     merged: files that were edited since; these edits stay
     missing: files whose earlier content is unknown; they stay as they are
     conflicts: with any, and without `keep`, nothing was changed
@@ -49,6 +50,7 @@ class UndoResult:
     of: tuple[Turn, ...]
     files: tuple[FileChange, ...] = ()
     messages: int = 0
+    conversations: int = 0
     merged: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     conflicts: tuple[FileConflict, ...] = ()
@@ -135,13 +137,14 @@ def _to_result(turn: Turn | None, of: tuple[Turn, ...], plan: Plan, notice: str 
         for path in changes
         if not path.startswith(TALK)
     )
-    messages = sum(
+    counts = [
         abs(_count_messages(plan.now[path]) - _count_messages(plan.wanted[path]))
         for path in changes
         if session_of(path) and path.count("/") == 1
-    )
+    ]
+    talks = sum(count > 0 for count in counts)
     found = (tuple(plan.merged), tuple(plan.missing), tuple(plan.conflicts))
-    return UndoResult(turn, of, files, messages, *found, notice)
+    return UndoResult(turn, of, files, sum(counts), talks, *found, notice)
 
 
 def _history_entry(kind: Kind, turns: Sequence[Turn], scope: Scope) -> Turn:

@@ -124,7 +124,7 @@ def undo_lines(taken: UndoResult, verb: str, front: str = "openclaw ") -> Iterat
     files = [f"  {one_line(f.path)} {f.action} (+{f.added} -{f.removed})" for f in taken.files]
     yield from some_lines(files, MAX_FILES, "more files")
     if taken.messages:
-        many = len(talks - {""})
+        many = taken.conversations
         of = f"{many} conversations" if many > 1 else "the conversation"
         yield f"  {count_of(taken.messages, 'message')} of {of}"
     yield from (f"  {one_line(path)}: later changes of others are kept" for path in taken.merged)

@@ -71,6 +71,8 @@ def test_more_turns_than_there_are_take_a_yes(it: GitTalk) -> None:
     assert f"Write {A}.  ({first})" in out and f"({it.talk.session.id})" in out
     assert "todo add buy milk  (a command)" in out and "messages of 2 conversations" in out
     assert "nothing to undo" in claw.error("undo", "999", code=2)
+    assert "messages of 2 conversations" in claw("redo")
+    claw("undo", "3")
     claw("todo", "add", "buy milk")
     assert "There is only 1 turn to undo. Take it back?" in claw.error("undo", "2", code=2)
 
