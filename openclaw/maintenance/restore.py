@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import os
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 from tarfile import ReadError, TarInfo
 from tempfile import TemporaryDirectory
@@ -180,19 +181,16 @@ def _make_links(home: Path, links: Mapping[str, str]) -> list[str]:
 
 
 def _move_in_place(beside: Path, target: Path, mode: object) -> None:
-    """Move the whole folder in one step, or piece by piece into an empty one that cannot be
-    replaced. Others may read it where they could read the home (`mode`, None in older archives) and
-    the empty folder."""
+    """Move the whole folder in one step; into an empty one, which may be somebody's current folder,
+    piece by piece. Others may read it where they could read the home (`mode`, None in older
+    archives) and the empty folder."""
     allowed = mode if isinstance(mode, int) else 0o755
-    try:
-        if target.is_dir():
-            allowed &= target.stat().st_mode
-            target.rmdir()
+    if not target.is_dir():
         beside.chmod(allowed & 0o755 | 0o700)
         beside.rename(target)
-    except OSError:
-        if not target.is_dir():
-            raise
-        _check_target(target)
-        for path in list(beside.iterdir()):
-            path.rename(target / path.name)
+        return
+    with suppress(OSError):  # of a disk's top folder it may not be possible
+        target.chmod(allowed & target.stat().st_mode & 0o755 | 0o700)
+    _check_target(target)
+    for path in sorted(beside.iterdir()):  # workspace/, which makes it a home, is the last
+        path.rename(target / path.name)

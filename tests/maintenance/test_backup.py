@@ -289,8 +289,14 @@ def test_a_folder_with_anything_in_it_is_refused(archive: Path, home: Home, tmp_
     (tmp_path / "file").write_text("x", "utf-8")
     with pytest.raises(UsageError, match="not empty"):
         restore(archive, tmp_path / "file")
-    (tmp_path / "empty").mkdir()
-    assert restore(archive, tmp_path / "empty").files > 10
+
+
+def test_an_empty_folder_stays_the_one_that_somebody_is_in(archive: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    before = empty.stat().st_ino
+    assert restore(archive, empty).files > 10
+    assert empty.stat().st_ino == before and (empty / "workspace" / "SOUL.md").is_file()
 
 
 def test_a_missing_archive_is_said(tmp_path: Path) -> None:
