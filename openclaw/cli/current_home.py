@@ -50,7 +50,11 @@ def current_home(ctx: typer.Context, *, notes: bool = False, reading: bool = Fal
 
 def find_named_home(ctx: typer.Context, *, notes: bool = False) -> Home:
     """The home that --home names (the object of the context) or that is found, trusted or not."""
-    return find_home(ctx.obj, Path.cwd(), os.environ, notes=notes)
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:
+        raise UsageError("the current folder was removed", "go to another one: cd ~") from None
+    return find_home(ctx.obj, here, os.environ, notes=notes)
 
 
 def _allowed_links(home: Home) -> Sequence[str]:

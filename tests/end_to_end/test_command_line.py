@@ -21,6 +21,7 @@ from openclaw.cli.main import run
 from openclaw.errors import UsageError
 from openclaw.storage.new_home import create_home
 from tests.fakes.command import openclaw
+from tests.fakes.needs import posix
 from tests.fakes.ollama_server import Answer, FakeOllama, last_words
 from tests.fakes.process import COMMAND, started
 
@@ -212,6 +213,19 @@ def test_a_missing_home_leaves_with_6(tmp_path: Path) -> None:
     done = openclaw("--home", str(tmp_path / "nowhere"), "hi")
     assert done.returncode == 6
     assert "openclaw init" in done.stderr and "Traceback" not in done.stderr
+
+
+@posix
+def test_a_current_folder_that_is_gone_is_named(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    done = openclaw("--home", str(home), "todo")
+    assert done.returncode == 2
+    assert "the current folder was removed\n  go to another one" in done.stderr
 
 
 def test_debug_shows_the_trace(tmp_path: Path) -> None:
