@@ -4,8 +4,8 @@
 
 Prints a JSON line for each thing that went wrong; leaves with 1 when there was one. What is
 watched is the file system and a listener, not the program: no file outside of the home is made,
-changed or moved, nobody connects, nothing from outside is shown, no command takes more than 10 s or
-500 MB or ends by a trace.
+changed or moved, nobody connects, nothing from outside is shown, no command takes more than 10 s of
+the processor, 60 s on the clock or 500 MB, or ends by a trace.
 
 Half of the homes are trusted beforehand, with the private folder that they bring: the rest must
 hold there as well. Their settings would count, so that those of `homes.settings` are only in the
@@ -40,7 +40,7 @@ from openclaw.storage.trust_store import trust_home
 from tests.fakes.ollama_server import FakeModel, FakeOllama
 from tests.hostile.homes import Hostile, make
 
-SECONDS, MEGABYTES = 10, 500
+SECONDS, CLOCK_SECONDS, MEGABYTES = 10, 60, 500
 CANARY = "canary8f2c"
 """Stands in the files outside, and in a variable of the environment."""
 COMMANDS = (
@@ -143,9 +143,12 @@ def opened(home: Path, said: Path) -> tuple[list[str], str]:
         if "Traceback" in text or "run again with --debug" in text
     ]
     if os.WIFSIGNALED(status):
-        is_late = os.WTERMSIG(status) == signal.SIGALRM
-        how = f"took more than {SECONDS} s" if is_late else f"ended by {os.WTERMSIG(status)}"
-        wrong.append(f"{list(texts)[-1]} {how}")
+        late: dict[int, str] = {
+            signal.SIGPROF: f"took more than {SECONDS} s of the processor",
+            signal.SIGALRM: f"took more than {CLOCK_SECONDS} s",
+        }
+        ended = os.WTERMSIG(status)
+        wrong.append(f"{list(texts)[-1]} {late.get(ended, f'ended by {ended}')}")
     if (megabytes := used.ru_maxrss >> 10) > MEGABYTES:
         wrong.append(f"the commands took {megabytes} MB")
     shutil.rmtree(said)
@@ -165,7 +168,8 @@ def _run(home: Path, said: Path) -> None:
             os.dup2(out, 1)
             os.dup2(out, 2)
             os.close(out)
-            signal.alarm(SECONDS)
+            signal.setitimer(signal.ITIMER_PROF, SECONDS)
+            signal.alarm(CLOCK_SECONDS)
             run(["--home", str(home), *words])
             sys.stdout.flush()
             sys.stderr.flush()
