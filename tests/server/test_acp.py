@@ -356,13 +356,16 @@ def test_a_tool_of_the_agent_cannot_be_its_editor() -> None:
     assert "cannot allow what an editor asks for" in said.stderr
 
 
-def test_standard_input_that_no_editor_has_opened_is_told_in_two_lines(tmp_path: Path) -> None:
-    (tmp_path / "in.txt").write_text("{}\n", "utf-8")
-    for path in (Path("/dev/null"), tmp_path / "in.txt"):
-        with path.open("rb") as given:
-            done = subprocess.run(
-                [sys.executable, "-m", "openclaw", "acp"], stdin=given, capture_output=True
-            )
+@pytest.mark.parametrize("stream", ["stdin", "stdout"])
+def test_a_stream_that_no_editor_has_opened_is_told_in_two_lines(
+    tmp_path: Path, stream: str
+) -> None:
+    (tmp_path / "file").write_text("{}\n", "utf-8")
+    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    for path in (Path("/dev/null"), tmp_path / "file"):
+        with path.open("r+b") as given:
+            words = [sys.executable, "-m", "openclaw", "acp"]
+            done = subprocess.run(words, **pipes | {stream: given})
         assert done.returncode == 2 and done.stderr.count(b"\n") == 2
         assert b"no pipe of an editor" in done.stderr
 

@@ -26,9 +26,11 @@ def acp(ctx: typer.Context) -> None:
     named = ctx.obj
     if named:
         current_home(ctx)
-    kind = os.fstat(0).st_mode
-    if stat.S_ISREG(kind) or (stat.S_ISCHR(kind) and not os.isatty(0)):
-        raise UsageError("standard input is no pipe of an editor", "to talk here: openclaw chat")
+    for stream, name in enumerate(("input", "output")):
+        kind = os.fstat(stream).st_mode
+        if stat.S_ISREG(kind) or (stat.S_ISCHR(kind) and not os.isatty(stream)):
+            told = f"standard {name} is no pipe of an editor"
+            raise UsageError(told, "to talk here: openclaw chat")
     from openclaw.server.acp.editor_agent import serve_editor
 
     serve_editor(named)
