@@ -28,6 +28,8 @@ from openclaw.nlp.relevance import (
 from openclaw.nlp.words import content_words, has_negation
 
 FILE = re.compile(r"(?<![\w/@.:-])(?:[\w-]+/)*[\w-][\w.-]*\.(?=\w*[A-Za-z])\w{1,8}(?![\w/])")
+ATTACHED = re.compile(r'@"[^"\n]+"')
+"""What goes along with a prompt, by a name with blanks."""
 DOMAIN = re.compile(r"\.(?:com|org|net|io|dev|eu|de|at|ch|fr|es|uk|edu|gov)$", re.I)
 NOT_A_FILE = re.compile(r"(?:v?\d+(?:\.\d+)+[a-z]{1,4}\d*|[a-z]\.[a-z]|.*\.\..*)$", re.I)
 """9.30am, 2.5GB, 3.14rc1, e.g and well...so look like a file's name."""
@@ -278,7 +280,7 @@ def _find_files(cues: Cues, said: _Request, files: Sequence[str], guides: Collec
     named: list[str] = []
     missing: list[str] = []
     similar: list[str] = []
-    for word in [*dict.fromkeys(FILE.findall(said.text))][:MAX_NAMES]:
+    for word in [*dict.fromkeys(FILE.findall(ATTACHED.sub("", said.text)))][:MAX_NAMES]:
         found = [path for path in files if path == word or path.endswith(f"/{word}")][:3]
         if found:
             named += found

@@ -310,9 +310,10 @@ def test_a_missing_file_is_named_with_the_most_similar_one() -> None:
         "He said z.B. in every sentence",
         "It costs 3.50",
         "Wait...what",
+        'Sum up @"my plan.txt"',
     ],
 )
-def test_domains_addresses_versions_and_times_are_no_files(request_: str) -> None:
+def test_domains_addresses_versions_times_and_attachments_are_no_files(request_: str) -> None:
     found = cues_of(request_)
     assert (found.named, found.missing, found.lines) == ((), (), ())
 
