@@ -303,7 +303,8 @@ class HttpClient:
         """The object that the server answers to a call without a stream."""
         response = self.send(method, path, value)
         try:
-            data = response.read(MAX_LINE + 1)
+            with response:  # one whose length was not told holds its socket open
+                data = response.read(MAX_LINE + 1)
             if len(data) > MAX_LINE:
                 raise HTTPException(f"it sent more than {MAX_LINE:,} bytes")
             if response.length:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
 import threading
@@ -122,6 +123,15 @@ def test_a_connection_that_the_server_closes_after_each_reply_is_opened_again() 
         client = OllamaClient(server.url)
         assert [len(client.ask("GET", "/api/tags")["models"]) for _ in range(3)] == [1, 1, 1]
         client.close()
+
+
+def test_the_socket_of_an_answer_that_was_read_is_closed() -> None:
+    with serving(lambda: [b"{}"]) as server:
+        client: Any = OllamaClient(server.url)
+        client.ask("GET", "/api/tags")
+        client.itself = client  # of a ring Python tells what was left open
+        del client
+        gc.collect()
 
 
 def test_a_server_that_has_moved_says_where() -> None:
