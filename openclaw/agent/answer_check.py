@@ -219,7 +219,8 @@ def _only_copies_line(answer: str, turn: RunningTurn) -> bool:
 def _gives_up_unlooked(answer: str, turn: RunningTurn) -> bool:
     """Return True for a short answer without any call that says it does not know or cannot, to a
     question about something that the user's files may hold."""
-    if len(turn.entries) > 1 or len(answer) > LONGEST_REFUSAL or turn.cues.chats:
+    known = turn.cues.chats or turn.cues.due
+    if len(turn.entries) > 1 or len(answer) > LONGEST_REFUSAL or known:
         return False
     read = read_message(turn.user.content)
     general = read.lacks("recall") and not read.lacks("know", "text", "web", "chats")

@@ -1,9 +1,12 @@
-"""Decides whether memory is searched for a prompt; finds the passages and rows that go with it."""
+"""Decides whether memory is searched for a prompt; finds what of it goes along."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from datetime import date
+from pathlib import PurePath
 from typing import Any
 
 from openclaw import events
@@ -12,10 +15,16 @@ from openclaw.agent.request import RequestBuilder
 from openclaw.agent.window import page_chars
 from openclaw.home.open_home import OpenHome
 from openclaw.memory.named_rows import MAX_CHARS, NamedRows, find_named_rows
+from openclaw.memory.table_facts import show_columns, show_table_facts
+from openclaw.memory.todos import Todos
+from openclaw.nlp.calendar_days import Span
 from openclaw.nlp.classifier import read_message
-from openclaw.nlp.intent import QUESTION_MARK, Cues, surely_adds
+from openclaw.nlp.dates import read_days
+from openclaw.nlp.intent import LIKELY, QUESTION_MARK, Cues, surely_adds, without_todos
+from openclaw.nlp.named_days import NamedDays, name_days
 from openclaw.receipt import TODO_FILE
 from openclaw.retrieval.scan import find_files, index_options
+from openclaw.retrieval.units import day_in
 from openclaw.security.untrusted import fence
 from openclaw.storage.home import Home
 from openclaw.tools.paths import current_text
@@ -25,6 +34,17 @@ MAX_WHOLE = 1_500
 """Characters of a file that goes along whole when its name says what a prompt is about, or when
 a row of its table does: of a .csv a search finds the headings without rows, and rows without them.
 """
+MAX_DAY_NOTES = 2
+"""Notes of the days that a question names go along whole, if they are short and no more."""
+MAX_TODOS = 8
+"""Open to-dos that go with a question about which no file says anything, as they may be its answer
+in whatever words and language it is asked, and with what may be about one of them."""
+
+
+def is_of_day(path: str, spans: Iterable[Span]) -> bool:
+    """Return True for a file with a day in its name that lies in one of these times."""
+    day = day_in(PurePath(path).name)
+    return any(first.isoformat() <= day <= last.isoformat() for first, last in spans)
 
 
 def needs_recall(
@@ -65,7 +85,8 @@ def kind_of_prompt(text: str, cues: Cues) -> PromptKind:
         return "order"
     read = read_message(text)
     general = max(read.probabilities["know"], read.probabilities["web"])
-    return "own" if read.has("asks") and read.probabilities["recall"] > general else ""
+    own = max(read.probabilities["recall"], read.probabilities["todo_list"])
+    return "own" if read.has("asks") and own > general else ""
 
 
 def _with_whole_files(
@@ -119,10 +140,13 @@ def find_passages(
     found = recall.wait_for_passages(open_home.settings.recall_wait)
     open_home.tell("")
     yield from map(events.Trouble, recall.take_notices())
-    meant = cues.meant if cues.asks or cues.orders else ()
-    if meant:  # what is kept from the search goes nowhere unasked
+    meant: Sequence[str] = cues.meant if cues.asks or cues.orders else ()
+    days = read_days(question, open_home.now().date()).spans if cues.asks else ()
+    if meant or days:  # what is kept from the search goes nowhere unasked
         indexed = find_files(open_home.home, index_options(open_home.settings))
-        meant = tuple(found.path for found in indexed if found.path in meant)
+        paths = [each.path for each in indexed]
+        notes = [path for path in paths if is_of_day(path, days)]
+        meant = [path for path in paths if path in meant] + notes * (len(notes) <= MAX_DAY_NOTES)
     tables = [passage["path"] for passage in found if passage["path"].endswith(".csv")]
     room = page_chars(builder.card.window)
     shown = _with_whole_files(open_home.home, found, (*meant, *tables), room)
@@ -165,3 +189,51 @@ def rows_beside(
     for edit in rows.edits:
         if edit.row.path not in shown:
             yield edit.row.path, edit.row.told()
+
+
+def facts_beside(open_home: OpenHome, passage: Mapping[str, Any], request: str) -> str:
+    """Return lines to stand below a passage: that a note is of the day that a request names, the
+    headings of the table of which it has a row, and what the tables and lists add up to of which it
+    has one: it may lack the others."""
+    text: str | None = None
+    if any(each.isdigit() or each == "|" for each in passage["text"]):
+        with suppress(OSError):
+            text = current_text(open_home.home, passage["path"])
+    first, last, today = passage["start_line"], passage["end_line"], open_home.now().date()
+    sums = show_table_facts(text or "", first, last, request, today)
+    named = read_days(request, today)  # a small model knows no weekdays
+    is_named = is_of_day(passage["path"], named.spans)
+    of_day = f"\n[{day_in(passage['path'])}: {named.words}]" if is_named else ""
+    return open_home.masker.mask(of_day + show_columns(text or "", first) + sums)
+
+
+def todos_by_day(
+    text: str, cues: Cues, todos: Todos, found: Collection[str], today: date
+) -> tuple[Cues, dict[str, str]]:
+    """Find the to-dos that are due by the day that a question for to-dos names, as lines by their
+    texts. A day of which a note was found, in the files `found`, and that is over, is no day of
+    to-dos. Return also the cues, which say so."""
+    for_todos = cues.asks and read_message(text).probabilities["todo_list"] >= LIKELY
+    named = name_days(text, today) if for_todos and todos.due(date.max) else NamedDays()
+    over = [span for span in named.spans if span[1] < today]
+    ends = [last for _, last in named.spans if last >= today]
+    if any(is_of_day(path, over) for path in found):
+        return without_todos(cues), {}
+    if not ends:
+        return cues, {}
+    due = {*todos.due(today)}
+    soon = [each for each in todos.due(min(ends)) if each not in due]
+    told = soon or [""] * (not due)
+    lines = {each: f"To-do due by {named.words}: {each or 'none'}" for each in told}
+    return replace(cues, due=True), lines
+
+
+def other_todos(
+    text: str, cues: Cues, todos: Todos, told: Collection[str], *, found: bool
+) -> list[str]:
+    """Return lines with the open to-dos that may be what a prompt is about, but those `told`; with
+    `found` passages about it are told."""
+    asks = cues.asks or (QUESTION_MARK.search(text) and not cues.orders)
+    unanswered = asks and not (found or cues.due) and worth_looking_up(text, cues)
+    others = [each for each in todos.open_texts() if each not in told]
+    return [f"Open to-do: {each}" for each in others[:MAX_TODOS] if unanswered or cues.unclear]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from importlib import import_module
@@ -15,11 +14,13 @@ from typing import Any
 from openclaw import events
 from openclaw.agent.loop import Loop, TurnLimits
 from openclaw.agent.memory_lookup import (
+    facts_beside,
     find_passages,
     find_rows,
     needs_recall,
+    other_todos,
     rows_beside,
-    worth_looking_up,
+    todos_by_day,
 )
 from openclaw.agent.past_conversations import find_archived
 from openclaw.agent.prompt import REQUIRED, SOURCES, hard_rules, make_tail
@@ -42,13 +43,12 @@ from openclaw.frozen import frozen
 from openclaw.history.turns import State
 from openclaw.home.open_home import OpenHome
 from openclaw.memory.named_rows import NamedRows
-from openclaw.memory.table_facts import show_columns, show_table_facts
 from openclaw.memory.todos import Todos
 from openclaw.messages import NO_RECORD, Entry, Material, Prompt, TurnRecord
 from openclaw.models.base import ModelCard
 from openclaw.models.profile import reply_limits, window_notice
 from openclaw.nlp.classifier import read_message
-from openclaw.nlp.intent import FILE, QUESTION_MARK, Cues, is_small_talk, read_cues, without_todos
+from openclaw.nlp.intent import FILE, Cues, is_small_talk, read_cues, without_todos
 from openclaw.nlp.several_requests import only_adds, split_request
 from openclaw.receipt import NO_CHANGES, TODO_FILE, Receipt
 from openclaw.security.audit import Audit
@@ -71,9 +71,6 @@ MAX_EARLIER = 8
 """Messages of the conversation that may say which to-do is meant."""
 MAX_LISTED = 1_000
 """Files of the workspace whose names are compared with a prompt: they take some milliseconds."""
-MAX_TODOS = 8
-"""Open to-dos that go with a question about which no file says anything, as they may be its answer
-in whatever words and language it is asked, and with what may be about one of them."""
 
 
 def run_turn(open_home: OpenHome, prompt: Prompt, session: Session) -> Iterator[events.Event]:
@@ -183,7 +180,7 @@ def prepare_turn(
         rows, cues = replace(rows, surely=True), without_todos(cues)
     fenced = provenance.fence_passages(
         [
-            (each["path"], show_passage(each) + _sums_beside(open_home, each, text))
+            (each["path"], show_passage(each) + facts_beside(open_home, each, text))
             for each in passages
         ]
         + [(path, f"{path}: {row}") for path, row in rows_beside(rows, passages)]
@@ -192,12 +189,15 @@ def prepare_turn(
         fenced += provenance.fence_archived(find_archived(open_home, session, text))
 
     # 7. The message: these facts of the moment in front of the words.
-    now = open_home.now()
-    due = todos.due(now.date()) if open_home.use_memory else []
+    now, paths = open_home.now(), [each["path"] for each in passages]
+    shown_todos = todos if open_home.use_memory else Todos()
+    due = shown_todos.due(now.date())
+    cues, by_day = todos_by_day(text, cues, shown_todos, paths, now.date())
     language = open_home.settings.language
     lines = [
         *cues.lines,
-        *_other_todos(open_home, text, cues, todos, due, found=bool(fenced)),
+        *by_day.values(),
+        *other_todos(text, cues, shown_todos, {*due, *by_day}, found=bool(fenced)),
         *[f"Do this first: {words}" for words, _ in orders[:1]],
         *builder.toolbox.beside(native=protocol.name == "native"),
         *(ELSEWHERE.format(folder=folder) for folder in open_home.elsewhere),
@@ -485,19 +485,6 @@ def _attach_texts(
     return [given, *beside], shown
 
 
-def _other_todos(
-    open_home: OpenHome, text: str, cues: Cues, todos: Todos, due: Collection[str], *, found: bool
-) -> list[str]:
-    """Return lines with open to-dos that may be what a prompt is about; `due` are told anyway, and
-    with `found` passages about it are."""
-    asks = cues.asks or (QUESTION_MARK.search(text) and not cues.orders)
-    unanswered = asks and not found and worth_looking_up(text, cues)
-    if not open_home.use_memory or not (unanswered or cues.unclear):
-        return []
-    others = [each for each in todos.open_texts() if each not in due]
-    return [f"Open to-do: {each}" for each in others[:MAX_TODOS]]
-
-
 def _make_limits(settings: Settings, card: ModelCard, seed: int) -> TurnLimits:
     """Return the limits of a turn; `seed` counts where the settings name none."""
     most, think = reply_limits(settings, card)
@@ -508,15 +495,3 @@ def _make_limits(settings: Settings, card: ModelCard, seed: int) -> TurnLimits:
 def _make_receipt(open_home: OpenHome, turn_changes: TurnChanges) -> Receipt:
     changed = list_changes(open_home, turn_changes)
     return make_receipt(changed, turn_changes.searches, turn_changes.sent)
-
-
-def _sums_beside(open_home: OpenHome, passage: Mapping[str, Any], request: str) -> str:
-    """The headings of the table of which a passage has a row, and what the tables and lists add up
-    to of which it has one: it may lack the others."""
-    text: str | None = None
-    if any(each.isdigit() or each == "|" for each in passage["text"]):
-        with suppress(OSError):
-            text = current_text(open_home.home, passage["path"])
-    first, last, today = passage["start_line"], passage["end_line"], open_home.now().date()
-    sums = show_table_facts(text or "", first, last, request, today)
-    return open_home.masker.mask(show_columns(text or "", first) + sums)

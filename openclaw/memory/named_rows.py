@@ -13,9 +13,9 @@ from datetime import date
 from pathlib import PurePath
 
 from openclaw.frozen import frozen
-from openclaw.memory.table_facts import SIDES
 from openclaw.memory.tables import CELL_END, table_rows
 from openclaw.nlp.dates import find_named_day, parse_day
+from openclaw.nlp.named_days import SIDES
 from openclaw.nlp.skill_instructions import escape_literal
 from openclaw.nlp.words import significant_words
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
@@ -11,18 +10,15 @@ from functools import lru_cache
 from itertools import chain, compress, islice
 from typing import TypeVar
 
-from openclaw.frozen import frozen
 from openclaw.memory.tables import NUMBER, find_tables, read_column
-from openclaw.nlp.calendar_days import Span
-from openclaw.nlp.dates import Prefer, find_named_day, has_date, parse_day, read_days
-from openclaw.nlp.sentences import LONGEST_MESSAGE
+from openclaw.nlp.dates import find_named_day, has_date, parse_day
+from openclaw.nlp.named_days import SIDES, NamedDays, name_days
 from openclaw.nlp.words import content_words
 
 ADDED_UP = "[added up: "
 MAX_SUMS = 12
 MAX_COMPARED = 20
 MAX_SIDES = 6
-SIDES: tuple[Prefer, ...] = ("future", "past")
 MAX_DAYS = 1_000
 LONGEST_NAME = 80
 """Characters; a longer heading or first cell of a row is not repeated."""
@@ -93,7 +89,7 @@ def _find_sums(text: str, first: int, last: int, request: str, today: date) -> I
         }
         for head, cells in known:
             if days := _read_days(cells, today):
-                named = _name_days(request, today)
+                named = name_days(request, today)
                 if 1 < sum(own := named.find_in(days)) < len(rows):
                     some[f"with {head} {named.words}"] = own
         yield from (f"rows {told}: {sum(own)}" for told, own in some.items())
@@ -157,7 +153,7 @@ def compare_rows(text: str, first: int, last: int, request: str, today: date) ->
                 continue
             cells = tuple(row[at] if at < len(row) else "" for row in rows)
             if days := _read_days(cells, today):
-                told += _compare_days(head, rows, cells, days, _name_days(request, today), today)
+                told += _compare_days(head, rows, cells, days, name_days(request, today), today)
             elif (
                 len(rows) <= MAX_COMPARED
                 and (not meant or head in meant)
@@ -190,45 +186,6 @@ def _compare_days(
     if 0 < len(own) <= min(MAX_SIDES, len(rows) - 1) and _are_names(own):
         yield f"rows with {head} {named.words}: {'; '.join(own)}"
     yield from sides if named.marks else sides[:1]
-
-
-@frozen
-class NamedDays:
-    """Days that a request names, in its `words`, and what these may mean: `marks` as days to come
-    and as days that are over, `others` as longer times."""
-
-    words: str = ""
-    marks: tuple[Span, ...] = ()
-    others: tuple[Span, ...] = ()
-
-    def find_in(self, days: Sequence[date]) -> list[bool]:
-        """Return which days are meant: "monday" is the last one where the next is not there."""
-        spans = (*self.marks, *self.others)
-        found = ([first <= day <= last for day in days] for first, last in spans)
-        return next(filter(any, found), [False] * len(days))
-
-
-@lru_cache(4)
-def _name_days(request: str, today: date) -> NamedDays:
-    """Read the days that a request names. Only beside a column of days, since a weekday loads
-    dateparser, which takes 0.3 s."""
-    request = unicodedata.normalize("NFC", request[:LONGEST_MESSAGE])
-    words = find_named_day(request) or ""
-    marks = (_read_span(words, today, prefer) for prefer in SIDES if words)
-    known = tuple(dict.fromkeys(filter(None, marks)))
-    past, near = read_days(request, today), read_days(request, today, told=True).spans
-    if len(past.spans) == 1 and words in past.words and past.spans[0] not in known:
-        return NamedDays(past.words.strip(), (), (*past.spans, *near))  # "from 1 to 5 March"
-    return NamedDays(words, known)
-
-
-def _read_span(words: str, today: date, prefer: Prefer) -> Span | None:
-    """Return the days that words mean: of "next week" all seven."""
-    first, last = (parse_day(f"{edge} of {words}", today, prefer) for edge in ("start", "end"))
-    if first and last and first < last:
-        return first, last
-    day = parse_day(words, today, prefer)
-    return (day, day) if day else None
 
 
 @lru_cache(8)  # they are added up and compared

@@ -434,7 +434,7 @@ _WORDS_BEFORE: tuple[tuple[Callable[[re.Match[str], _Time, date], Span | None], 
     (_let_count, rf"(?P<last>{_LAST})\s+"),
     (_since, rf"(?:since|seit|depuis|desde|sinds)\s+{_THE}"),
     (_let_count, rf"(?P<in>{_IN})\s+(?:the\s+month\s+of\s+|monat\s+)?"),
-    (_let_count, r"(?P<on>on|am|op)\s+"),
+    (_let_count, r"(?P<on>on|am|op|el)\s+"),
 )
 
 # Patterns of days to come.

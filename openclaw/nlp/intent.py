@@ -120,6 +120,7 @@ class Cues:
                  may mean one in words that are not known
     new_list     it may name a list that is not there yet
     todos        it is about to-dos
+    due          it asks for the to-dos of a day, which its lines tell
     done         it says that a to-do is done
     whole        open to-dos of which it has all content words
     near         open to-dos of which it has two content words, with those of which it has half
@@ -155,6 +156,7 @@ class Cues:
     known_lists: tuple[str, ...] = ()
     new_list: bool = True
     todos: bool = False
+    due: bool = False
     done: bool = False
     whole: tuple[str, ...] = ()
     near: tuple[str, ...] = ()
@@ -496,9 +498,10 @@ def _names_no_todo(
         return False
     texts = [text for text in (*todos, *others) if not _has_other_number(request, text)]
     words = {word[:SAME_BEGINNING] for text in texts for word in content_words(text)}
-    said = content_words(f"{request}\n{earlier}")
-    if words.intersection(word[:SAME_BEGINNING] for word in said):
-        return False
+    folded = "\n".join(texts).casefold()  # "Reifen" is a part of "Winterreifen"
+    for word in content_words(f"{request}\n{earlier}"):
+        if word[:SAME_BEGINNING] in words or (len(word) >= SAME_BEGINNING and word in folded):
+            return False
     known = language_of("\n".join(todos))
     return bool(known) and language_of(request) in ("", known)  # "otto hat bezahlt" is short
 

@@ -184,6 +184,12 @@ def test_who_gives_up_without_a_look_is_told_to_look(it: Talk) -> None:
     assert "without a look" in notices(happened)
 
 
+def test_who_says_that_a_day_has_no_to_do_need_not_look(it: Talk) -> None:
+    (it.root / "memory" / "TODO.md").write_text("- [ ] call Mia due:2026-12-20\n", "utf-8")
+    happened = it.say("Do I have anything to do tomorrow?", "No, you have nothing to do tomorrow.")
+    assert done(happened).answer == "No, you have nothing to do tomorrow."
+
+
 def test_who_has_read_a_file_does_not_deny_what_is_in_it(it: Talk) -> None:
     (it.root / "workspace" / "goulash.md").write_text("Beef, onions, paprika.\n", "utf-8")
     happened = it.say(

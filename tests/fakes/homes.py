@@ -197,6 +197,38 @@ CASES = [
         shows=("Thursday at ten",),
         hides=("Open to-do",),
     ),
+    Case(
+        "a question for the to-dos of a day",
+        prompt="What do I have to do by Monday?",
+        files={"memory/TODO.md": "- [ ] call Mia due:2026-11-23\n- [ ] pay rent due:2026-12-01\n"},
+        shows=("To-do due by Monday: call Mia due:2026-11-23",),
+        hides=("rent", "Open to-do"),
+    ),
+    Case(
+        "a question for the to-dos of a day that has none",
+        prompt="Was muss ich heute und morgen noch machen?",
+        files={"memory/TODO.md": "- [ ] call Mia due:2026-11-23\n"},
+        shows=("To-do due by morgen: none",),
+        hides=("call Mia",),
+    ),
+    Case(
+        "a question for the to-dos of today",
+        prompt="What is due today?",
+        files={"memory/TODO.md": "- [ ] call Mia due:2026-11-20\n"},
+        shows=("Due to-do: call Mia",),
+        hides=("To-do due by", "Open to-do"),
+    ),
+    Case(
+        "a question about a day of which there is a note",
+        prompt="What did I do on Thursday?",
+        files={
+            "memory/2026-11-19.md": "# 2026-11-19\n\n- Called the plumber.\n",
+            "memory/TODO.md": "- [ ] call Mia due:2026-11-23\n",
+        },
+        settings=SEARCHED,
+        shows=("Called the plumber.", "[2026-11-19: on Thursday]"),
+        hides=("To-do due by",),
+    ),
     Case("language set", settings={"language": "German"}, shows=("Answer in German.",)),
     Case(
         "secrets",

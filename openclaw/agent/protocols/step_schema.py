@@ -92,6 +92,8 @@ def _first_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
     if cues.skill:
         reads = _only(looks, "read_skill", name=[cues.skill])
         return [step for step in reads if "file" not in step["properties"]]  # SKILL.md first
+    if cues.due:  # shown the whole list, a small model tells of other days too
+        return [_answer("answer")]
     where = ["today" if cues.today else "lasting"]
     if cues.fact:
         return _only(changes, "remember", fact=[cues.fact], where=where)

@@ -131,6 +131,12 @@ def root(tmp_path: Path) -> Path:
 # -------- the first step
 
 
+def test_a_question_for_the_to_dos_of_a_day_that_are_told_can_only_be_answered(root: Path) -> None:
+    case = Case(root, "What do I have to do by Monday?")
+    case.turn.cues = replace(case.turn.cues, due=True)
+    assert case.may_answer and not case.tools
+
+
 def test_a_greeting_may_be_answered_and_anything_may_be_done(root: Path) -> None:
     case = Case(root, "Good morning!")
     assert case.may_answer and not case.may_ask_for_more
