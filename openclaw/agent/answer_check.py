@@ -21,7 +21,7 @@ from openclaw.messages import ToolCall, ToolUse
 from openclaw.nlp.claims import SHORTEST_CLAIM, find_claims
 from openclaw.nlp.claims import count_releasable as count_releasable  # the loop takes it from here
 from openclaw.nlp.classifier import LANGUAGES, language_of, read_answer, read_message
-from openclaw.nlp.intent import NO_SUCH_TODO, QUESTION_MARK
+from openclaw.nlp.intent import NO_SUCH_TODO, QUESTION_MARK, may_order
 from openclaw.nlp.sentences import sentences
 from openclaw.nlp.skill_instructions import answer_form, left_blanks, line_form
 from openclaw.nlp.words import content_words
@@ -158,8 +158,7 @@ def find_fault(answer: str, turn: RunningTurn, toolbox: Toolbox, *, changed: boo
     if name := _unsaid_missing(answer, turn):
         return Fault(f"did not say that there is no {name}", NO_FILE.format(request=turn.request))
     said, asked = (_WORD.findall(each.casefold()) for each in (answer, turn.user.content))
-    repeats = len(answer) >= SHORTEST_HINT and said == asked
-    if repeats and not changed and not turn.cues.chats:  # "Hello." and what was ticked are true
+    if said == asked and len(answer) >= SHORTEST_HINT and not changed and _may_want(turn.request):
         kind = "" if read_message(answer).lacks("orders") else "change"
         return Fault("only repeated the request", ECHO, kind=kind)
     if turn.cues.orders and not changed and _only_copies_line(answer, turn):
@@ -180,6 +179,13 @@ def find_fault(answer: str, turn: RunningTurn, toolbox: Toolbox, *, changed: boo
     if day := _only_todays_date(answer, turn):
         return Fault("named today's date without need", ONLY_TODAY.format(day=day))
     return None
+
+
+def _may_want(request: str) -> bool:
+    """Return True for what may be a question or an order: "Hello." or what the user only tells may
+    be said again."""
+    read = read_message(request)
+    return may_order(read) or not read.lacks("asks")
 
 
 def _untouched_file(answer: str, turn: RunningTurn, toolbox: Toolbox) -> str:

@@ -124,6 +124,11 @@ def test_the_request_in_its_own_words_is_no_answer(it: Talk) -> None:
     assert "- [x] Pay the rent" in (it.root / "memory" / "TODO.md").read_text("utf-8")
 
 
+def test_what_the_user_only_tells_may_be_said_again(it: Talk) -> None:
+    happened = it.say("tom's mother is coming on sunday", "Tom's mother is coming on Sunday.")
+    assert done(happened).answer == "Tom's mother is coming on Sunday."
+
+
 def test_a_line_that_stands_beside_the_request_is_not_the_text_to_be_written(it: Talk) -> None:
     line = "Buy a cake for Paul due:2026-11-20"
     (it.root / "memory" / "TODO.md").write_text(f"# To-dos\n\n- [ ] {line}\n", "utf-8")
