@@ -202,23 +202,7 @@ def _next_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
     used = turn.entries[-1].tool_calls
     last = used[-1] if used else NO_CALL
     if turn.skill:
-        forms = skill_calls(turn.skill, toolbox)
-        read = any(use.tool == "read_skill" for use in turn.uses)
-        if read and turn.cues.asks and not turn.cues.skill:  # the model chose the skill by itself
-            writes = _calls("change", CHANGES, toolbox)
-            forms = [f for f in forms if f not in writes and _tool(f) not in WRITING]
-        if any(use.tool != "read_skill" for use in used):
-            forms = _from_offered(forms, last)
-            if turn.repeats:  # it goes on with the next step, where there is one
-                tools = {*map(_tool, forms)}
-                later = later_tools(turn.skill, tools, {use.tool for use in turn.uses})
-                forms = [form for form in forms if _tool(form) in later] or forms
-            # Where a blank of the skill was refused, a small model would write it again.
-            blank = not last.ok and COPIED in last.output
-            forms = [_with_pattern(form, UNBLANKED) if blank else form for form in forms]
-            return [_answer("answer"), *forms]
-        first = first_tools(turn.skill, {_tool(form) for form in forms})
-        return [form for form in forms if _tool(form) in first]
+        return _steps_of_skill(turn, toolbox, used)
     # A model takes "could you ...?" for a question: allow changes after it has looked.
     may_change = turn.kind != "look" or turn.cues.begs
     kind = "change" if may_change and not turn.cues.asks else "look"
@@ -245,24 +229,47 @@ def _next_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
         # A small model writes over the file that it was to read for a new one.
         changes = _calls(kind, CHANGES, toolbox)
         return [*unread, *(_narrow(s, new if _tool(s) == "write_file" else {}) for s in changes)]
-    failed = {last.tool} if not last.ok and last.tool in WRITING else set()
-    if failed and str(last.input.get("path")).endswith(TODO_FILE):
+    return [_answer(kind), *(calls if last.ok else _otherwise(calls, last))]
+
+
+def _steps_of_skill(turn: RunningTurn, toolbox: Toolbox, used: Sequence[ToolUse]) -> list[Schema]:
+    """Return the steps that the skill of the turn names, in its order, after the calls `used`."""
+    forms = skill_calls(turn.skill, toolbox)
+    read = any(use.tool == "read_skill" for use in turn.uses)
+    if read and turn.cues.asks and not turn.cues.skill:  # the model chose the skill by itself
+        writes = _calls("change", CHANGES, toolbox)
+        forms = [f for f in forms if f not in writes and _tool(f) not in WRITING]
+    if all(use.tool == "read_skill" for use in used):
+        first = first_tools(turn.skill, {_tool(form) for form in forms})
+        return [form for form in forms if _tool(form) in first]
+    forms = _from_offered(forms, used[-1])
+    if turn.repeats:  # it goes on with the next step, where there is one
+        tools = {*map(_tool, forms)}
+        later = later_tools(turn.skill, tools, {use.tool for use in turn.uses})
+        forms = [form for form in forms if _tool(form) in later] or forms
+    if not used[-1].ok and COPIED in used[-1].output:  # it would write the skill's blank again
+        forms = [_with_pattern(form, UNBLANKED) for form in forms]
+    return [_answer("answer"), *forms]
+
+
+def _otherwise(calls: list[Schema], failed: ToolUse) -> list[Schema]:
+    """Return the calls after one that failed, which a small model would make again."""
+    if failed.tool in WRITING and str(failed.input.get("path")).endswith(TODO_FILE):
         # Another change of to-dos is for their tool.
-        return [_answer(kind), *_only(calls, "todo"), *_only(calls, "remember")]
-    if last.tool == "edit_file" and (lines := NEAREST.findall(last.output)):
+        return _only(calls, "todo") + _only(calls, "remember")
+    if failed.tool == "edit_file" and (lines := NEAREST.findall(failed.output)):
         # The text to find was not in the file: it can only be one of the lines shown.
-        if row := RIGHT_ROW.search(last.output):
-            return [_answer(kind), *_only(calls, "edit_file", find=lines, replace=[row[1]])]
+        if row := RIGHT_ROW.search(failed.output):
+            return _only(calls, "edit_file", find=lines, replace=[row[1]])
         rows = [line for line in lines if line.startswith("|") and line.endswith("|")]
         others = [line for line in lines if line not in rows]
-        edits = [
+        edits = (
             _kept_as_row(step, row)
             for row in rows
             for step in _only(calls, "edit_file", find=[row])
-        ]
-        return [_answer(kind), *_only(calls, "edit_file", find=others), *edits]
-    # A small model would do what has failed again.
-    return [_answer(kind), *(call for call in calls if _tool(call) not in failed)]
+        )
+        return [*_only(calls, "edit_file", find=others), *edits]
+    return [call for call in calls if failed.tool not in WRITING or _tool(call) != failed.tool]
 
 
 def _removals(turn: RunningTurn, calls: list[Schema], last: ToolUse) -> list[Schema]:
