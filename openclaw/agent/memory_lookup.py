@@ -140,20 +140,25 @@ def find_passages(
     found = recall.wait_for_passages(open_home.settings.recall_wait)
     open_home.tell("")
     yield from map(events.Trouble, recall.take_notices())
-    meant: Sequence[str] = cues.meant if cues.asks or cues.orders else ()
-    days = read_days(question, open_home.now().date()).spans if cues.asks else ()
-    if meant or days:  # what is kept from the search goes nowhere unasked
-        indexed = find_files(open_home.home, index_options(open_home.settings))
-        paths = [each.path for each in indexed]
-        notes = [path for path in paths if is_of_day(path, days)]
-        meant = [path for path in paths if path in meant] + notes * (len(notes) <= MAX_DAY_NOTES)
-    tables = [passage["path"] for passage in found if passage["path"].endswith(".csv")]
-    room = page_chars(builder.card.window)
-    shown = _with_whole_files(open_home.home, found, (*meant, *tables), room)
+    paths = _files_meant(open_home, question, cues)
+    paths += [passage["path"] for passage in found if passage["path"].endswith(".csv")]
+    shown = _with_whole_files(open_home.home, found, paths, page_chars(builder.card.window))
     masked = [{**passage, "text": open_home.masker.mask(passage["text"])} for passage in shown]
     if masked:
         yield events.Retrieval(tuple(masked))
     return masked, recall.left_out
+
+
+def _files_meant(open_home: OpenHome, question: str, cues: Cues) -> list[str]:
+    """Return the files that a prompt is about by their names, and the notes of the days that a
+    question names, if these are few. What is kept from the search goes nowhere unasked."""
+    meant = cues.meant if cues.asks or cues.orders else ()
+    days = read_days(question, open_home.now().date()).spans if cues.asks else ()
+    if not meant and not days:
+        return []
+    paths = [each.path for each in find_files(open_home.home, index_options(open_home.settings))]
+    notes = [path for path in paths if is_of_day(path, days)]
+    return [path for path in paths if path in meant] + notes * (len(notes) <= MAX_DAY_NOTES)
 
 
 def find_rows(
