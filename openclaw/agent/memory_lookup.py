@@ -36,6 +36,8 @@ a row of its table does: of a .csv a search finds the headings without rows, and
 """
 MAX_DAY_NOTES = 2
 """Notes of the days that a question names go along whole, if they are short and no more."""
+SURELY_ABOUT = 0.5
+"""A passage over this score surely is about what a prompt is about."""
 MAX_TODOS = 8
 """Open to-dos that go with a question about which no file says anything, as they may be its answer
 in whatever words and language it is asked, and with what may be about one of them."""
@@ -212,20 +214,28 @@ def facts_beside(open_home: OpenHome, passage: Mapping[str, Any], request: str) 
     return open_home.masker.mask(of_day + show_columns(text or "", first) + sums)
 
 
+def todos_found(cues: Cues, todos: Todos, passages: Sequence[Mapping[str, Any]]) -> Cues:
+    """Return the cues, where they do not tell which to-do is meant with those that were found."""
+    text = "\n".join(each["text"] for each in passages if each["path"] == TODO_FILE)
+    near = tuple(each for each in todos.open_texts() if each in text)
+    return replace(cues, near=near, unclear=False) if cues.unclear and near else cues
+
+
 def todos_by_day(
-    text: str, cues: Cues, todos: Todos, found: Collection[str], today: date
+    text: str, cues: Cues, todos: Todos, passages: Sequence[Mapping[str, Any]], today: date
 ) -> tuple[Cues, dict[str, str]]:
     """Find the to-dos that are due by the day that a question for to-dos names, as lines by their
-    texts. A day of which a note was found, in the files `found`, and that is over, is no day of
+    texts. What a passage is surely about, or a note of a day that is over, is no question for
     to-dos. Return also the cues, which say so."""
     for_todos = cues.asks and read_message(text).probabilities["todo_list"] >= LIKELY
     named = name_days(text, today) if for_todos and todos.due(date.max) else NamedDays()
     over = [span for span in named.spans if span[1] < today]
     ends = [last for _, last in named.spans if last >= today]
-    if any(is_of_day(path, over) for path in found):
+    if any(is_of_day(each["path"], over) for each in passages):
         return without_todos(cues), {}
     if not ends:
-        return cues, {}
+        sure = any(each["score"] >= SURELY_ABOUT for each in passages)
+        return (without_todos(cues) if sure and for_todos and not cues.lists else cues), {}
     due = {*todos.due(today)}
     soon = [each for each in todos.due(min(ends)) if each not in due]
     told = soon or [""] * (not due)

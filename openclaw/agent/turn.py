@@ -21,6 +21,7 @@ from openclaw.agent.memory_lookup import (
     other_todos,
     rows_beside,
     todos_by_day,
+    todos_found,
 )
 from openclaw.agent.past_conversations import find_archived
 from openclaw.agent.prompt import REQUIRED, SOURCES, hard_rules, make_tail
@@ -189,10 +190,11 @@ def prepare_turn(
         fenced += provenance.fence_archived(find_archived(open_home, session, text))
 
     # 7. The message: these facts of the moment in front of the words.
-    now, paths = open_home.now(), [each["path"] for each in passages]
+    now = open_home.now()
     shown_todos = todos if open_home.use_memory else Todos()
     due = shown_todos.due(now.date())
-    cues, by_day = todos_by_day(text, cues, shown_todos, paths, now.date())
+    cues = todos_found(cues, shown_todos, passages)
+    cues, by_day = todos_by_day(text, cues, shown_todos, passages, now.date())
     language = open_home.settings.language
     lines = [
         *cues.lines,

@@ -35,6 +35,13 @@ METERS = """day,power,water
 """
 MENU = "# Menu\n\n- Monday: lentils\n- Thursday: omelette\n"
 OVEN = "preheat: 25\ncroissant:\n  minutes: 16\nrye:\n  minutes: 45\n"
+WALKS = """# Walks
+
+| Day | Route | Miles |
+|---|---|---|
+| 2026-11-15 | Gower coast | 6 |
+| 2026-11-22 | Taff trail | 9 |
+"""
 LOG = (
     "# Log\n\n- 2026-11-24: 75 buns sold, 5 left over\n- 2026-11-25: 90 buns sold, none left over\n"
 )
@@ -116,6 +123,11 @@ def test_a_named_row_may_only_become_a_row_of_the_same_form(
             "today's meters: power 15190, water 846",
             {"meters": METERS},
             "2026-11-27,15190,846",
+        ),
+        (  # a row that is like one of another day
+            "we walked the taff trail again today, 8 miles",
+            {"walks": WALKS},
+            "| 2026-11-27 | Taff trail | 8 |",
         ),
         (  # a line for today in the words of the last one
             "we sold 68 buns today and 3 were left",

@@ -68,6 +68,8 @@ def step_schema(turn: RunningTurn, toolbox: Toolbox) -> Schema:
         near = () if turn.cues.parts else turn.cues.near  # another part may be about another one
         steps = [_narrow(s, {"item": _those_in(near, s)}) for s in steps]
         steps = [step for step in steps if turn.cues.runs or _tool(step) not in PROGRAMS]
+        if turn.cues.asks and turn.has_passages:  # a small model looks for the question's words
+            steps = [step for step in steps if _tool(step) != "search_files"]
         ran = any(use.ok and use.tool == "run_shell" for use in turn.uses)
         if turn.cues.command and not ran:  # a small model writes another program in its place
             rest = r'( [^"\\\n;&|<>]{1,120})?' if turn.cues.arguments else ""

@@ -137,6 +137,13 @@ def test_a_question_for_the_to_dos_of_a_day_that_are_told_can_only_be_answered(r
     assert case.may_answer and not case.tools
 
 
+def test_a_question_with_passages_is_not_searched_for_word_by_word(root: Path) -> None:
+    case = Case(root, "When is the next choir practice?")
+    assert "search_files" in case.tools
+    case.turn.has_passages = True
+    assert "search_files" not in case.tools and "memory_search" in case.tools
+
+
 def test_a_greeting_may_be_answered_and_anything_may_be_done(root: Path) -> None:
     case = Case(root, "Good morning!")
     assert case.may_answer and not case.may_ask_for_more

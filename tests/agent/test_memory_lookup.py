@@ -1,0 +1,79 @@
+"""Which to-dos go with a prompt, by the days that it names and the passages that were found."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openclaw.agent.memory_lookup import todos_by_day, todos_found
+from openclaw.memory.todos import TodoFile, Todos
+from openclaw.nlp.intent import Cues
+
+TODAY = date(2026, 11, 28)  # a Saturday
+MIA, RENT, PILLS = "call Mia due:2026-11-30", "pay the rent", "collect Eileen's pills"
+
+
+@pytest.fixture
+def todos(tmp_path: Path) -> Todos:
+    path = tmp_path / "TODO.md"
+    path.write_text(f"- [ ] {MIA}\n- [ ] {RENT}\n- [ ] {PILLS}\n", "utf-8")
+    return TodoFile(path).read()
+
+
+def passage(path: str, text: str, score: float = 0.6) -> dict[str, Any]:
+    return {"path": path, "text": text, "score": score}
+
+
+@pytest.mark.parametrize(
+    ("question", "line"),
+    [
+        ("what do i have to do by monday?", f"To-do due by monday: {MIA}"),
+        ("what's on my list for next week?", f"To-do due by next week: {MIA}"),
+        ("anything due tomorrow?", "To-do due by tomorrow: none"),
+        ("was steht diese woche noch an?", "To-do due by diese woche: none"),
+    ],
+)
+def test_a_question_for_the_to_dos_of_a_day_gets_those_until_then(
+    question: str, line: str, todos: Todos
+) -> None:
+    cues, lines = todos_by_day(question, Cues(asks=True), todos, (), TODAY)
+    assert cues.due
+    assert [*lines.values()] == [line]
+
+
+@pytest.mark.parametrize(
+    "question", ["what do i have to do?", "what's the weather on monday?", "who lives in Ulm?"]
+)
+def test_other_questions_get_no_to_dos_of_a_day(question: str, todos: Todos) -> None:
+    assert todos_by_day(question, Cues(asks=True), todos, (), TODAY) == (Cues(asks=True), {})
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("what did i do on thursday?", passage("memory/2026-11-26.md", "- Ran 6 km.", 0.2)),
+        ("what do i need to prepare for the choir?", passage("workspace/choir.md", "Bring tea.")),
+    ],
+)
+def test_what_a_note_is_about_is_no_question_for_to_dos(
+    question: str, found: dict[str, Any], todos: Todos
+) -> None:
+    cues, lines = todos_by_day(question, Cues(asks=True, todos=True), todos, [found], TODAY)
+    assert not (cues.todos or cues.due or lines)
+
+
+def test_a_question_that_names_a_list_stays_one_for_to_dos(todos: Todos) -> None:
+    asked = Cues(asks=True, todos=True, lists=("Choir",))
+    found = [passage("workspace/choir.md", "Bring tea.")]
+    assert todos_by_day("what is on the choir list?", asked, todos, found, TODAY) == (asked, {})
+
+
+def test_the_to_do_that_was_found_is_the_one_that_may_be_changed(todos: Todos) -> None:
+    cues = Cues(orders=True, unclear=True)
+    found = todos_found(cues, todos, [passage("memory/TODO.md", f"- [ ] {PILLS}")])
+    assert found.near == (PILLS,)
+    assert not found.unclear
+    assert todos_found(cues, todos, [passage("workspace/a.md", PILLS)]) == cues
