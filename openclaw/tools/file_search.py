@@ -57,6 +57,13 @@ def search_text(
     return f'No line has "{wanted}" in {len(files)} files. Try one word or a part of a word.', {}
 
 
+def files_with(home: Home, text: str) -> list[str]:
+    """Return the paths of the files with a line that holds a text, in any case."""
+    folded = text.strip().casefold()
+    files = list(_files(home, home.root)) if folded else []
+    return [path for path, *_ in _find_hits(home, files, lambda line: folded in line, 1)]
+
+
 def _matchers(wanted: str) -> Iterator[Matches]:
     folded = wanted.casefold()
     yield lambda line: folded in line

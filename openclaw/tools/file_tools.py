@@ -24,10 +24,11 @@ from openclaw.storage.home import PROPOSED, Home
 from openclaw.storage.safe_open import decode, md5, read_bytes
 from openclaw.storage.saving import SaveConflict, Saved, save_over
 from openclaw.storage.text import encode_like
-from openclaw.tools.file_search import search_text
+from openclaw.tools.file_search import files_with, search_text
 from openclaw.tools.paths import (
     PLACE,
     DeniedFile,
+    MissingFile,
     check_kept,
     check_own,
     existing_file,
@@ -126,6 +127,9 @@ class FileTools:
             target = find(self.home, str(arguments["path"]))
         except DeniedFile as problem:  # let the policy refuse it, so that it is recorded
             target = problem.path
+        except MissingFile as problem:  # a small model quotes its prompt and invents the place
+            holding = files_with(self.home, str(arguments.get("find", "")))
+            raise MissingFile(problem.name, holding) if holding else problem from None
         if effect == "write":
             check_kept(self.home, target)
         return Action(name, effect, self.home.relative(target))

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from openclaw.security.credentials import Credentials, find_credentials, why_name_denied
@@ -34,6 +34,16 @@ class DeniedFile(ToolProblem):
     def __init__(self, name: str, reason: str, path: Path) -> None:
         super().__init__(f"{name} is closed: {reason}. Do not try again; tell the user.")
         self.path = path
+
+
+class MissingFile(ToolProblem):
+    """There is no such file; `others` are the paths of files that may be meant."""
+
+    def __init__(self, name: str, others: Sequence[str]) -> None:
+        self.name = name
+        told = ", ".join(others[:_MAX_OFFERED]) or "none"
+        more = ", ..." if len(others) > _MAX_OFFERED else ""
+        super().__init__(f"There is no file {name}. Files: {told}{more}. list_files shows all.")
 
 
 def visible_files(
@@ -136,7 +146,7 @@ def existing_file(home: Home, path: str) -> Path:
     same = same or [file for file in files if file.stem.casefold() == name]
     if len(same) == 1:
         return home.inside(str(same[0]))
-    raise _missing_file_problem(home, text, same or files)
+    raise MissingFile(text, _nearest_names(home, text, same or files))
 
 
 def existing_folder(home: Home, folder: str) -> Path:
@@ -242,18 +252,13 @@ def tidy(path: str) -> str:
     return text
 
 
-def _missing_file_problem(home: Home, text: str, candidates: list[Path]) -> ToolProblem:
+def _nearest_names(home: Home, text: str, candidates: list[Path]) -> list[str]:
     relative = {home.relative(file): file.name.casefold() for file in candidates}
     name = text.rpartition("/")[2].casefold()
     bases = list(dict.fromkeys(relative.values()))
     near = difflib.get_close_matches(name, bases, n=_MAX_OFFERED, cutoff=0.5)
     shown = [path for each in near for path, base in relative.items() if base == each]
-    if not shown:
-        shown = [path for path in relative if path.startswith("workspace/")]
-    return ToolProblem(
-        f"There is no file {text}. Files: {', '.join(shown[:_MAX_OFFERED]) or 'none'}"
-        f"{', ...' if len(shown) > _MAX_OFFERED else ''}. list_files shows all."
-    )
+    return shown or [path for path in relative if path.startswith("workspace/")]
 
 
 def _list_names(home: Home, folder: Path) -> str:

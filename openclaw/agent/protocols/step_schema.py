@@ -259,6 +259,8 @@ def _otherwise(calls: list[Schema], failed: ToolUse) -> list[Schema]:
     if failed.tool in WRITING and str(failed.input.get("path")).endswith(TODO_FILE):
         # Another change of to-dos is for their tool.
         return _only(calls, "todo") + _only(calls, "remember")
+    if failed.tool == "edit_file" and (offered := OFFERED.search(failed.output)):
+        return _only(calls, "edit_file", path=offered[1].split(", "))
     if failed.tool == "edit_file" and (lines := NEAREST.findall(failed.output)):
         # The text to find was not in the file: it can only be one of the lines shown.
         if row := RIGHT_ROW.search(failed.output):

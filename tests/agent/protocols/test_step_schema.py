@@ -389,6 +389,15 @@ def test_after_an_edit_that_found_nothing_only_the_shown_lines_may_be_found(root
     assert case.tools == set() and case.may_answer
 
 
+def test_after_an_edit_of_a_missing_file_only_those_that_hold_the_text_may_be_edited(
+    root: Path,
+) -> None:
+    case = Case(root, "The bag is blue now, change that.")
+    case.play("edit_file", "change", path="notes/bag.txt", find="red bag", replace="blue bag")
+    assert case.tools == {"edit_file"} and case.may_answer
+    assert case.values("edit_file", "path") == ["notes/trip.md"]
+
+
 def test_what_is_read_for_a_new_file_is_not_written_over(root: Path) -> None:
     case = Case(root, "Read trip.md and write the first line into start.md")
     case.play("read_file", "change", path="notes/trip.md", from_line=1)
