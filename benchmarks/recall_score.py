@@ -80,6 +80,7 @@ class Corpus:
         self.lines = {
             path.relative_to(root).as_posix(): path.read_text(encoding="utf-8").splitlines()
             for path in sorted(root.rglob("*.*"))
+            if path.suffix in (".md", ".csv")
         }
         self._costs = {
             path: [count(f"{line}\n") for line in self.lines[path]] for path in self.lines
