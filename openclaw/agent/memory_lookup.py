@@ -19,9 +19,8 @@ from openclaw.memory.table_facts import show_columns, show_table_facts
 from openclaw.memory.todos import Todos
 from openclaw.nlp.calendar_days import Span
 from openclaw.nlp.classifier import read_message
-from openclaw.nlp.dates import read_days
 from openclaw.nlp.intent import LIKELY, QUESTION_MARK, Cues, surely_adds, without_todos
-from openclaw.nlp.named_days import NamedDays, name_days
+from openclaw.nlp.named_days import NamedDays, name_days, read_past_days
 from openclaw.receipt import TODO_FILE
 from openclaw.retrieval.scan import find_files, index_options
 from openclaw.retrieval.units import day_in
@@ -155,7 +154,7 @@ def _files_meant(open_home: OpenHome, question: str, cues: Cues) -> list[str]:
     """Return the files that a prompt is about by their names, and the notes of the days that a
     question names, if these are few. What is kept from the search goes nowhere unasked."""
     meant = cues.meant if cues.asks or cues.orders else ()
-    days = read_days(question, open_home.now().date()).spans if cues.asks else ()
+    days = read_past_days(question, open_home.now().date()).spans if cues.asks else ()
     if not meant and not days:
         return []
     paths = [each.path for each in find_files(open_home.home, index_options(open_home.settings))]
@@ -208,9 +207,10 @@ def facts_beside(open_home: OpenHome, passage: Mapping[str, Any], request: str) 
             text = current_text(open_home.home, passage["path"])
     first, last, today = passage["start_line"], passage["end_line"], open_home.now().date()
     sums = show_table_facts(text or "", first, last, request, today)
-    named = read_days(request, today)  # a small model knows no weekdays
-    is_named = is_of_day(passage["path"], named.spans)
-    of_day = f"\n[{day_in(passage['path'])}: {named.words}]" if is_named else ""
+    of_day = ""
+    if day := day_in(PurePath(passage["path"]).name):  # a small model knows no weekdays
+        named = read_past_days(request, today)
+        of_day = f"\n[{day}: {named.words}]" if is_of_day(passage["path"], named.spans) else ""
     return open_home.masker.mask(of_day + show_columns(text or "", first) + sums)
 
 

@@ -14,8 +14,8 @@ from pathlib import PurePath
 
 from openclaw.frozen import frozen
 from openclaw.memory.tables import CELL_END, table_rows
-from openclaw.nlp.dates import find_named_day, parse_day, read_days
-from openclaw.nlp.named_days import SIDES
+from openclaw.nlp.dates import find_named_day, parse_day
+from openclaw.nlp.named_days import SIDES, read_past_days
 from openclaw.nlp.skill_instructions import escape_literal
 from openclaw.nlp.words import significant_words
 
@@ -144,7 +144,7 @@ def find_named_rows(request: str, files: Iterable[tuple[str, str]], today: date)
     named = [each for each in named if each[:2] == best]
     named = named if len(named) <= MOST_NAMED else []
     surely = any(surely for _, _, surely, *_ in named)
-    days = {first.isoformat() for first, _ in read_days(request, today).spans}
+    days = {first.isoformat() for first, _ in read_past_days(request, today).spans}
     on_other_day = days and not any(days & {*row.cells} for *_, row, _ in named)
     if meant and (on_other_day or not surely):
         return NamedRows(new=tuple(meant), surely=True)

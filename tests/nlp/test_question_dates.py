@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import date, timedelta
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.nlp.dates import read_days
+from openclaw.nlp.named_days import read_past_days
 from openclaw.retrieval.question import read_question
 
 TODAY = date(2026, 11, 21)
@@ -305,3 +307,12 @@ def test_a_day_that_is_told_without_a_year_is_the_nearest() -> None:
     }
     for text, day in spans.items():
         assert read_days(text, written, told=True).spans == ((day, day),)
+
+
+def test_of_a_pasted_log_no_more_days_are_read_than_at_its_beginning() -> None:
+    line = "2026-11-20 10:22 The server said on Monday 3 March 2026 that the pump was off.\n"
+    began = time.process_time()
+    named = read_past_days(f"yesterday:\n{line * 4_000}on Tuesday", TODAY)
+    assert time.process_time() - began < 5
+    assert named.words == "yesterday"
+    assert read_days("on Tuesday", TODAY).spans[0] not in named.spans
