@@ -16,7 +16,7 @@ from openclaw.agent.window import page_chars
 from openclaw.home.open_home import OpenHome
 from openclaw.memory.named_rows import MAX_CHARS, NamedRows, find_named_rows
 from openclaw.memory.table_facts import show_columns, show_table_facts
-from openclaw.memory.todos import Todos
+from openclaw.memory.todos import Todos, parse_todos
 from openclaw.nlp.calendar_days import Span
 from openclaw.nlp.classifier import read_message
 from openclaw.nlp.intent import LIKELY, QUESTION_MARK, Cues, surely_adds, without_todos
@@ -216,8 +216,10 @@ def facts_beside(open_home: OpenHome, passage: Mapping[str, Any], request: str) 
 
 def todos_found(cues: Cues, todos: Todos, passages: Sequence[Mapping[str, Any]]) -> Cues:
     """Return the cues, where they do not tell which to-do is meant with those that were found."""
-    text = "\n".join(each["text"] for each in passages if each["path"] == TODO_FILE)
-    near = tuple(each for each in todos.open_texts() if each in text)
+    texts = (each["text"] for each in passages if each["path"] == TODO_FILE)
+    lines = "\n".join(line.strip() for text in texts for line in text.splitlines())
+    found = {each.text for each in parse_todos(lines)}  # "Bread" stands in "Bread and butter"
+    near = tuple(each for each in todos.open_texts() if each in found)
     return replace(cues, near=near, unclear=False) if cues.unclear and near else cues
 
 

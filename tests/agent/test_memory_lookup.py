@@ -14,12 +14,13 @@ from openclaw.nlp.intent import Cues
 
 TODAY = date(2026, 11, 28)  # a Saturday
 MIA, RENT, PILLS = "call Mia due:2026-11-30", "pay the rent", "collect Eileen's pills"
+EILEEN = "collect Eileen"
 
 
 @pytest.fixture
 def todos(tmp_path: Path) -> Todos:
     path = tmp_path / "TODO.md"
-    path.write_text(f"- [ ] {MIA}\n- [ ] {RENT}\n- [ ] {PILLS}\n", "utf-8")
+    path.write_text(f"- [ ] {MIA}\n- [ ] {RENT}\n- [ ] {PILLS}\n- [ ] {EILEEN}\n", "utf-8")
     return TodoFile(path).read()
 
 
@@ -73,7 +74,7 @@ def test_a_question_that_names_a_list_stays_one_for_to_dos(todos: Todos) -> None
 
 def test_the_to_do_that_was_found_is_the_one_that_may_be_changed(todos: Todos) -> None:
     cues = Cues(orders=True, unclear=True)
-    found = todos_found(cues, todos, [passage("memory/TODO.md", f"- [ ] {PILLS}")])
+    found = todos_found(cues, todos, [passage("memory/TODO.md", f"    - [ ] {PILLS} ^1a2b3c4d")])
     assert found.near == (PILLS,)
     assert not found.unclear
     assert todos_found(cues, todos, [passage("workspace/a.md", PILLS)]) == cues
