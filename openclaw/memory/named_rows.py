@@ -10,12 +10,13 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from datetime import date
+from itertools import chain
 from pathlib import PurePath
 
 from openclaw.frozen import frozen
 from openclaw.memory.tables import CELL_END, table_rows
 from openclaw.nlp.dates import find_named_day, parse_day
-from openclaw.nlp.named_days import SIDES, read_past_days
+from openclaw.nlp.named_days import SIDES, name_days
 from openclaw.nlp.skill_instructions import escape_literal
 from openclaw.nlp.words import significant_words
 
@@ -144,12 +145,18 @@ def find_named_rows(request: str, files: Iterable[tuple[str, str]], today: date)
     named = [each for each in named if each[:2] == best]
     named = named if len(named) <= MOST_NAMED else []
     surely = any(surely for _, _, surely, *_ in named)
-    days = {first.isoformat() for first, _ in read_past_days(request, today).spans}
-    on_other_day = days and not any(days & {*row.cells} for *_, row, _ in named)
-    if meant and (on_other_day or not surely):
+    if meant and (not surely or _are_of_other_days([row for *_, row, _ in named], request, today)):
         return NamedRows(new=tuple(meant), surely=True)
     edits = tuple(_edit_of(rows, row, at, said) for *_, rows, row, at in named)
     return NamedRows(edits, tuple(new), surely)
+
+
+def _are_of_other_days(rows: Sequence[Row], request: str, today: date) -> bool:
+    """Return True for rows that each have a day, none of which the request may mean by its own."""
+    spans = [(a.isoformat(), b.isoformat()) for a, b in name_days(request, today).spans]
+    days = [[*filter(_ISO_DAY.fullmatch, row.cells)] for row in rows]
+    said = any(a <= day <= b for day in chain(*days) for a, b in spans)
+    return bool(spans) and all(days) and not said
 
 
 def find_displaced(path: str, old: str, new: str, request: str) -> str:

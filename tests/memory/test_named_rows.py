@@ -77,6 +77,20 @@ def find(request: str, **files: str) -> NamedRows:
             "| Carla Timm | Sopran | ja |",
             "| Carla Timm | Alt | Sopran |",
         ),
+        (  # a day does not make it a line of the log
+            "stock: butter is down to 9 kg since yesterday",
+            {"log": "- 2026-11-25: 2 kg butter used\n", "stock": STOCK},
+            "| butter | 18 | kg |",
+            "| butter | 9 | kg |",
+            "- 2026-11-27: 9 kg butter used",
+        ),
+        (  # a day to come
+            "walks: the coast on sunday is 8 miles long",
+            {"walks": WALKS + "| 2026-11-29 | Coast | 6 |\n"},
+            "| 2026-11-29 | Coast | 6 |",
+            "| 2026-11-29 | Coast | 8 |",
+            "| 2026-11-29 | Taff trail | 8",
+        ),
         (
             "order 313 has been delivered",
             {"orders": ORDERS},
