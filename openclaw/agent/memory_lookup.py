@@ -16,11 +16,12 @@ from openclaw.agent.window import page_chars
 from openclaw.home.open_home import OpenHome
 from openclaw.memory.named_rows import MAX_CHARS, NamedRows, find_named_rows
 from openclaw.memory.table_facts import show_columns, show_table_facts
+from openclaw.memory.task_lines import due_of
 from openclaw.memory.todos import Todos, parse_todos
 from openclaw.nlp.calendar_days import Span
 from openclaw.nlp.classifier import read_message
 from openclaw.nlp.intent import LIKELY, QUESTION_MARK, Cues, surely_adds, without_todos
-from openclaw.nlp.named_days import NamedDays, name_days, read_past_days
+from openclaw.nlp.named_days import name_each_day, read_past_days
 from openclaw.receipt import TODO_FILE
 from openclaw.retrieval.scan import find_files, index_options
 from openclaw.retrieval.units import day_in
@@ -37,6 +38,8 @@ MAX_DAY_NOTES = 2
 """Notes of the days that a question names go along whole, if they are short and no more."""
 SURELY_ABOUT = 0.5
 """A passage over this score surely is about what a prompt is about."""
+MAX_DUE = 20
+"""To-dos that are told to be due by a day that a question names, the first ones."""
 MAX_TODOS = 8
 """Open to-dos that go with a question about which no file says anything, as they may be its answer
 in whatever words and language it is asked, and with what may be about one of them."""
@@ -44,7 +47,10 @@ in whatever words and language it is asked, and with what may be about one of th
 
 def is_of_day(path: str, spans: Iterable[Span]) -> bool:
     """Return True for a file with a day in its name that lies in one of these times."""
-    day = day_in(PurePath(path).name)
+    return _lies_in(day_in(PurePath(path).name), spans)
+
+
+def _lies_in(day: str, spans: Iterable[Span]) -> bool:
     return any(first.isoformat() <= day <= last.isoformat() for first, last in spans)
 
 
@@ -226,22 +232,30 @@ def todos_found(cues: Cues, todos: Todos, passages: Sequence[Mapping[str, Any]])
 def todos_by_day(
     text: str, cues: Cues, todos: Todos, passages: Sequence[Mapping[str, Any]], today: date
 ) -> tuple[Cues, dict[str, str]]:
-    """Find the to-dos that are due by the day that a question for to-dos names, as lines by their
-    texts. What a passage is surely about, or a note of a day that is over, is no question for
-    to-dos. Return also the cues, which say so."""
-    for_todos = cues.asks and read_message(text).probabilities["todo_list"] >= LIKELY
-    named = name_days(text, today) if for_todos and todos.due(date.max) else NamedDays()
-    over = [span for span in named.spans if span[1] < today]
-    ends = [last for _, last in named.spans if last >= today]
-    if any(is_of_day(each["path"], over) for each in passages):
+    """Find the to-dos that are due by the last day that a question for to-dos names, as lines by
+    their texts. What a passage is surely about is no question for to-dos. Nor is what names a day
+    that is over and has a note, when no to-do is due on the one to come ("on Monday"). Return also
+    the cues, which say so."""
+    if not cues.asks or cues.named or read_message(text).probabilities["todo_list"] < LIKELY:
+        return cues, {}
+    if cues.lists:
+        todos = replace(todos, items=[each for each in todos.items if each.list in cues.lists])
+    named = name_each_day(text, today) if todos.due(date.max) else []
+    coming = {span: each.words for each in named if (span := each.next_span(today))}
+    over = [span for span in read_past_days(text, today).spans if span[1] < today]
+    is_noted = named and any(is_of_day(each["path"], over) for each in passages)
+    if is_noted and not any(_lies_in(str(due_of(each)), coming) for each in todos.due(date.max)):
         return without_todos(cues), {}
-    if not ends:
+    if not coming:
         sure = any(each["score"] >= SURELY_ABOUT for each in passages)
-        return (without_todos(cues) if sure and for_todos and not cues.lists else cues), {}
+        return (without_todos(cues) if sure and not cues.lists else cues), {}
+    (_, last), words = max(coming.items(), key=lambda each: each[0][1])
     due = {*todos.due(today)}
-    soon = [each for each in todos.due(min(ends)) if each not in due]
-    told = soon or [""] * (not due)
-    lines = {each: f"To-do due by {named.words}: {each or 'none'}" for each in told}
+    soon = sorted({*todos.due(last)} - due, key=lambda each: due_of(each) or "")
+    told = soon[:MAX_DUE] or [""] * (not due)
+    lines = {each: f"To-do due by {words}: {each or 'none'}" for each in told}
+    if soon[MAX_DUE:]:  # the model may list them
+        return cues, lines | {"": f"More to-dos due by {words}: {len(soon) - MAX_DUE}"}
     return replace(cues, due=True), lines
 
 

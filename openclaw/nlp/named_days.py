@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from datetime import date
+from datetime import date, timedelta
 from functools import lru_cache
 
 from openclaw.frozen import frozen
@@ -13,6 +13,8 @@ from openclaw.nlp.dates import Days, Prefer, find_named_day, parse_day, read_day
 from openclaw.nlp.sentences import LONGEST_MESSAGE
 
 SIDES: tuple[Prefer, ...] = ("future", "past")
+MOST_NAMED = 5
+"""Days of a request that are read one by one."""
 
 
 @frozen
@@ -27,6 +29,10 @@ class NamedDays:
     @property
     def spans(self) -> tuple[Span, ...]:
         return (*self.marks, *self.others)
+
+    def next_span(self, today: date) -> Span | None:
+        """Return the first of these times that is not over."""
+        return min((span for span in self.spans if span[1] >= today), default=None)
 
     def find_in(self, days: Sequence[date]) -> list[bool]:
         """Return which days are meant: "monday" is the last one where the next is not there."""
@@ -54,10 +60,21 @@ def name_days(request: str, today: date) -> NamedDays:
     return NamedDays(words, known)
 
 
+def name_each_day(request: str, today: date) -> list[NamedDays]:
+    """Read the days that a request names one after the other."""
+    found: list[NamedDays] = []
+    while len(found) < MOST_NAMED and (named := name_days(request, today)).words:
+        found.append(named)
+        request = request.partition(named.words)[2]
+    return found
+
+
 def _read_span(words: str, today: date, prefer: Prefer) -> Span | None:
-    """Return the days that words mean: of "next week" all seven."""
+    """Return the days that words mean: of "next week" all seven, of a weekend both."""
     first, last = (parse_day(f"{edge} of {words}", today, prefer) for edge in ("start", "end"))
     if first and last and first < last:
         return first, last
     day = parse_day(words, today, prefer)
+    if day and last and last - day == timedelta(1):  # a weekend
+        return day, last
     return (day, day) if day else None

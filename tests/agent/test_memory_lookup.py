@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from openclaw.agent.memory_lookup import todos_by_day, todos_found
+from openclaw.agent.memory_lookup import MAX_DUE, todos_by_day, todos_found
 from openclaw.memory.todos import TodoFile, Todos
 from openclaw.nlp.intent import Cues
 
@@ -34,6 +34,7 @@ def passage(path: str, text: str, score: float = 0.6) -> dict[str, Any]:
         ("what do i have to do by monday?", f"To-do due by monday: {MIA}"),
         ("what's on my list for next week?", f"To-do due by next week: {MIA}"),
         ("anything due tomorrow?", "To-do due by tomorrow: none"),
+        ("what do i have to do tomorrow or on monday?", f"To-do due by monday: {MIA}"),
         ("was steht diese woche noch an?", "To-do due by diese woche: none"),
     ],
 )
@@ -43,6 +44,46 @@ def test_a_question_for_the_to_dos_of_a_day_gets_those_until_then(
     cues, lines = todos_by_day(question, Cues(asks=True), todos, (), TODAY)
     assert cues.due
     assert [*lines.values()] == [line]
+
+
+def test_a_note_of_the_last_monday_hides_no_to_do_of_the_next(todos: Todos) -> None:
+    noted = [passage("memory/2026-11-23.md", "- Ran 6 km.", 0.2)]
+    for question in ("what do i have to do by monday?", "what do i have to do on monday?"):
+        _, lines = todos_by_day(question, Cues(asks=True), todos, noted, TODAY)
+        assert [*lines] == [MIA]
+
+
+def test_a_weekend_has_two_days(tmp_path: Path) -> None:
+    path = tmp_path / "TODO.md"
+    path.write_text("- [ ] sow due:2026-11-29\n", "utf-8")
+    question, thursday = "what do i have to do at the weekend?", date(2026, 11, 26)
+    lines = todos_by_day(question, Cues(asks=True), TodoFile(path).read(), (), thursday)[1]
+    assert [*lines] == ["sow due:2026-11-29"]
+
+
+def test_a_question_for_a_list_gets_no_to_dos_of_others(tmp_path: Path) -> None:
+    path = tmp_path / "TODO.md"
+    path.write_text(f"## Work\n- [ ] {MIA}\n## Home\n- [ ] sow due:2026-11-30\n", "utf-8")
+    cues = Cues(asks=True, todos=True, lists=("Work",))
+    question = "what do i have to do by monday on my work list?"
+    assert [*todos_by_day(question, cues, TodoFile(path).read(), (), TODAY)[1]] == [MIA]
+
+
+def test_of_many_to_dos_until_a_day_the_first_are_told_and_how_many_more(tmp_path: Path) -> None:
+    path = tmp_path / "TODO.md"
+    days = [f"- [ ] step {n} due:2026-12-{n:02}\n" for n in range(MAX_DUE + 3, 0, -1)]
+    path.write_text("".join(days), "utf-8")
+    question = "what do i have to do next month?"
+    cues, lines = todos_by_day(question, Cues(asks=True), TodoFile(path).read(), (), TODAY)
+    assert next(iter(lines)) == "step 1 due:2026-12-01"
+    assert lines[""] == "More to-dos due by next month: 3"
+    assert not cues.due
+
+
+def test_a_question_about_a_file_is_none_for_to_dos(todos: Todos) -> None:
+    asked = Cues(asks=True, named=("workspace/plan.md",))
+    question = "what do i have to do by monday according to plan.md?"
+    assert todos_by_day(question, asked, todos, (), TODAY) == (asked, {})
 
 
 @pytest.mark.parametrize(
