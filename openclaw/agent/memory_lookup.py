@@ -6,7 +6,6 @@ from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, 
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date
-from pathlib import PurePath
 from typing import Any
 
 from openclaw import events
@@ -47,7 +46,7 @@ in whatever words and language it is asked, and with what may be about one of th
 
 def is_of_day(path: str, spans: Iterable[Span]) -> bool:
     """Return True for a file with a day in its name that lies in one of these times."""
-    return _lies_in(day_in(PurePath(path).name), spans)
+    return _lies_in(day_in(path.rpartition("/")[2]), spans)
 
 
 def _lies_in(day: str, spans: Iterable[Span]) -> bool:
@@ -214,7 +213,7 @@ def facts_beside(open_home: OpenHome, passage: Mapping[str, Any], request: str) 
     first, last, today = passage["start_line"], passage["end_line"], open_home.now().date()
     sums = show_table_facts(text or "", first, last, request, today)
     of_day = ""
-    if day := day_in(PurePath(passage["path"]).name):  # a small model knows no weekdays
+    if day := day_in(passage["path"].rpartition("/")[2]):  # a small model knows no weekdays
         named = read_past_days(request, today)
         of_day = f"\n[{day}: {named.words}]" if is_of_day(passage["path"], named.spans) else ""
     return open_home.masker.mask(of_day + show_columns(text or "", first) + sums)
