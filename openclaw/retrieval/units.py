@@ -270,7 +270,7 @@ class _Scanner:
         cells = [line.replace("|", " ") for line in self.lines[self.at : end]]
         header, _, *rows = map(bare, cells)
         said = "\n".join([header, *rows])
-        if size(said) <= SHORT_TABLE:
+        if size(said) <= SHORT_TABLE or not rows:
             self._add(end, said)
             return True
         first = self.at + 2

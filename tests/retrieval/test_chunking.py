@@ -174,6 +174,11 @@ def test_a_short_table_stays_whole() -> None:
     assert texts(f"Before.\n\n{table}\n\nAfter.\n")[1] == table
 
 
+def test_a_long_header_without_rows_is_found() -> None:
+    (header,) = split(f"| {'weather station ' * 40}|\n|---|\n", "markdown")
+    assert "weather station" in header.parts[0]
+
+
 def test_a_row_of_a_longer_table_is_ranked_with_the_header_and_without_other_rows() -> None:
     rows = [f"| person {n} | a town with a long name |" for n in range(30)]
     heads, *found = split("# Guests\n" + HEAD + "\n".join(rows), "markdown")[1:]
