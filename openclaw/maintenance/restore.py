@@ -192,5 +192,6 @@ def _move_in_place(beside: Path, target: Path, mode: object) -> None:
     with suppress(OSError):  # of a disk's top folder it may not be possible
         target.chmod(allowed & target.stat().st_mode & 0o755 | 0o700)
     _check_target(target)
-    for path in sorted(beside.iterdir()):  # workspace/, which makes it a home, is the last
+    # workspace/, which makes it a home, is the last.
+    for path in sorted(beside.iterdir(), key=lambda each: each.name == "workspace"):
         path.rename(target / path.name)
