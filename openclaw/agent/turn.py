@@ -225,7 +225,9 @@ def prepare_turn(
     )
     user = Entry("user", text, context=context, at=timestamp(), images=images).with_record(record)
     provenance.inherit()
-    turn = RunningTurn(user, rules, cues, has_passages=bool(fenced), rows=rows, skill=instructions)
+    searched = open_home.settings.recall == "auto"
+    turn = RunningTurn(user, rules, cues, has_passages=bool(fenced), searched=searched)
+    turn.rows, turn.skill = rows, instructions
     if orders:  # one after the other, each by the words that are about it
         turn.cues, turn.orders_left = orders[0][1], orders[1:]
     receipt = partial(_make_receipt, open_home, provenance.turn_changes)

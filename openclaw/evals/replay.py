@@ -154,7 +154,9 @@ class Replay:
             followed = fill_instructions(asked, recorded.user.content)
         elif name:  # the skill is gone: its instructions are behind the tail's block
             followed = recorded.user.context.partition("</context>")[2].strip()
-        return RunningTurn(recorded.user, (), seen, has_passages=bool(record.found), skill=followed)
+        found, searched = bool(record.found), open_home.settings.recall == "auto"
+        user = recorded.user
+        return RunningTurn(user, (), seen, has_passages=found, searched=searched, skill=followed)
 
     def _shorten(self, builder: RequestBuilder, recorded: RecordedTurn) -> None:
         """Shorten the results that were in one line then, as the turns before did it."""

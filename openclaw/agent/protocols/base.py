@@ -46,6 +46,7 @@ class RunningTurn:
     cues: what the words of the request point at
     entries: the messages of the turn so far
     has_passages: passages of the user's files stand in the message's tail
+    searched: what the request is about was looked up as the settings say, not left to a tool
     rows: the rows of tables that the request names
     kind: answer, look or change, as the model classified the request; "" when not asked for
     closing: "no", "may" or "must": whether the next reply is the answer
@@ -73,6 +74,7 @@ class RunningTurn:
     cues: Cues = Cues()
     entries: list[Entry] = field(default_factory=list)
     has_passages: bool = False
+    searched: bool = True
     rows: NamedRows = NamedRows()
     kind: str = ""
     closing: str = "no"

@@ -95,7 +95,8 @@ def _first_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
         reads = _only(looks, "read_skill", name=[cues.skill])
         return [step for step in reads if "file" not in step["properties"]]  # SKILL.md first
     if cues.due:  # shown the whole list, a small model tells of other days too
-        return [_answer("answer")]
+        search = [] if turn.searched else _only(looks, "memory_search")  # a note may answer it
+        return [_answer("answer"), *search]
     where = ["today" if cues.today else "lasting"]
     if cues.fact:
         return _only(changes, "remember", fact=[cues.fact], where=where)

@@ -135,6 +135,8 @@ def test_a_question_for_the_to_dos_of_a_day_that_are_told_can_only_be_answered(r
     case = Case(root, "What do I have to do by Monday?")
     case.turn.cues = replace(case.turn.cues, due=True)
     assert case.may_answer and not case.tools
+    case.turn.searched = False
+    assert case.may_answer and case.tools == {"memory_search"}
 
 
 def test_a_question_with_passages_is_not_searched_for_word_by_word(root: Path) -> None:
