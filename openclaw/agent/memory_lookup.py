@@ -18,6 +18,7 @@ from openclaw.memory.table_facts import show_columns, show_table_facts
 from openclaw.memory.task_lines import due_of
 from openclaw.memory.todos import Todos, parse_todos
 from openclaw.nlp.calendar_days import Span
+from openclaw.nlp.claims import ABOUT_PAST
 from openclaw.nlp.classifier import read_message
 from openclaw.nlp.intent import LIKELY, QUESTION_MARK, Cues, surely_adds, without_todos
 from openclaw.nlp.named_days import name_each_day, read_past_days
@@ -233,8 +234,8 @@ def todos_by_day(
 ) -> tuple[Cues, dict[str, str]]:
     """Find the to-dos that are due by the last day that a question for to-dos names, as lines by
     their texts. What a passage is surely about is no question for to-dos. Nor is what names a day
-    that is over and has a note, when no to-do is due on the one to come ("on Monday"). Return also
-    the cues, which say so."""
+    that is over and has a note, when it says so ("did I") or no to-do is due on the one to come
+    ("on Monday"). Return also the cues, which say so."""
     if not cues.asks or cues.named or read_message(text).probabilities["todo_list"] < LIKELY:
         return cues, {}
     if cues.lists:
@@ -243,7 +244,8 @@ def todos_by_day(
     coming = {span: each.words for each in named if (span := each.next_span(today))}
     over = [span for span in read_past_days(text, today).spans if span[1] < today]
     is_noted = named and any(is_of_day(each["path"], over) for each in passages)
-    if is_noted and not any(_lies_in(str(due_of(each)), coming) for each in todos.due(date.max)):
+    is_due = any(_lies_in(str(due_of(each)), coming) for each in todos.due(date.max))
+    if is_noted and (ABOUT_PAST.search(text) or not is_due):
         return without_todos(cues), {}
     if not coming:
         sure = any(each["score"] >= SURELY_ABOUT for each in passages)

@@ -97,6 +97,7 @@ def test_other_questions_get_no_to_dos_of_a_day(question: str, todos: Todos) -> 
     ("question", "found"),
     [
         ("what did i do on thursday?", passage("memory/2026-11-26.md", "- Ran 6 km.", 0.2)),
+        ("what did i do on monday?", passage("memory/2026-11-23.md", "- Ran 5 km.", 0.2)),
         ("what do i need to prepare for the choir?", passage("workspace/choir.md", "Bring tea.")),
     ],
 )
