@@ -12,7 +12,8 @@ from typing import Any
 
 from openclaw.agent.protocols.base import RunningTurn
 from openclaw.messages import ToolUse
-from openclaw.nlp.intent import FILE
+from openclaw.nlp.classifier import read_message
+from openclaw.nlp.intent import FILE, LIKELY
 from openclaw.nlp.skill_instructions import (
     WRITES_FILES,
     escape_literal,
@@ -68,7 +69,9 @@ def step_schema(turn: RunningTurn, toolbox: Toolbox) -> Schema:
         near = () if turn.cues.parts else turn.cues.near  # another part may be about another one
         steps = [_narrow(s, {"item": _those_in(near, s)}) for s in steps]
         steps = [step for step in steps if turn.cues.runs or _tool(step) not in PROGRAMS]
-        if turn.cues.asks and turn.has_passages:  # a small model looks for the question's words
+        about_files = read_message(turn.request).probabilities["file"] >= LIKELY
+        if turn.cues.asks and turn.has_passages and not about_files:
+            # A small model looks for the words of the question.
             steps = [step for step in steps if _tool(step) != "search_files"]
         ran = any(use.ok and use.tool == "run_shell" for use in turn.uses)
         if turn.cues.command and not ran:  # a small model writes another program in its place

@@ -144,6 +144,9 @@ def test_a_question_with_passages_is_not_searched_for_word_by_word(root: Path) -
     assert "search_files" in case.tools
     case.turn.has_passages = True
     assert "search_files" not in case.tools and "memory_search" in case.tools
+    about_files = Case(root / "other", "In which files is the boiler mentioned?")
+    about_files.turn.has_passages = True
+    assert "search_files" in about_files.tools
 
 
 def test_a_greeting_may_be_answered_and_anything_may_be_done(root: Path) -> None:
