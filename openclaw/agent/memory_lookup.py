@@ -20,7 +20,14 @@ from openclaw.memory.todos import Todos, parse_todos
 from openclaw.nlp.calendar_days import Span
 from openclaw.nlp.claims import ABOUT_PAST
 from openclaw.nlp.classifier import read_message
-from openclaw.nlp.intent import LIKELY, QUESTION_MARK, Cues, surely_adds, without_todos
+from openclaw.nlp.intent import (
+    LIKELY,
+    QUESTION_MARK,
+    TODO_LINE,
+    Cues,
+    surely_adds,
+    without_todos,
+)
 from openclaw.nlp.named_days import name_each_day, read_past_days
 from openclaw.receipt import TODO_FILE
 from openclaw.retrieval.scan import find_files, index_options
@@ -233,9 +240,9 @@ def todos_by_day(
     text: str, cues: Cues, todos: Todos, passages: Sequence[Mapping[str, Any]], today: date
 ) -> tuple[Cues, dict[str, str]]:
     """Find the to-dos that are due by the last day that a question for to-dos names, as lines by
-    their texts. What a passage is surely about is no question for to-dos. Nor is what names a day
-    that is over and has a note, when it says so ("did I") or no to-do is due on the one to come
-    ("on Monday"). Return also the cues, which say so."""
+    their texts. What a passage is surely about, and no to-do, is no question for to-dos. Nor is
+    what names a day that is over and has a note, when it says so ("did I") or no to-do is due on
+    the one to come ("on Monday"). Return also the cues, which say so."""
     if not cues.asks or cues.named or read_message(text).probabilities["todo_list"] < LIKELY:
         return cues, {}
     if cues.lists:
@@ -249,7 +256,9 @@ def todos_by_day(
         return without_todos(cues), {}
     if not coming:
         sure = any(each["score"] >= SURELY_ABOUT for each in passages)
-        return (without_todos(cues) if sure and not cues.lists else cues), {}
+        said = cues.lists or any(each["path"] == TODO_FILE for each in passages)
+        said = said or any(line.startswith(TODO_LINE) for line in cues.lines)
+        return (without_todos(cues) if sure and not said else cues), {}
     (_, last), words = max(coming.items(), key=lambda each: each[0][1])
     due = {*todos.due(today)}
     soon = sorted({*todos.due(last)} - due, key=lambda each: due_of(each) or "")

@@ -10,7 +10,7 @@ import pytest
 
 from openclaw.agent.memory_lookup import MAX_DUE, todos_by_day, todos_found
 from openclaw.memory.todos import TodoFile, Todos
-from openclaw.nlp.intent import Cues
+from openclaw.nlp.intent import TODO_LINE, Cues
 
 TODAY = date(2026, 11, 28)  # a Saturday
 MIA, RENT, PILLS = "call Mia due:2026-11-30", "pay the rent", "collect Eileen's pills"
@@ -112,6 +112,18 @@ def test_a_question_that_names_a_list_stays_one_for_to_dos(todos: Todos) -> None
     asked = Cues(asks=True, todos=True, lists=("Choir",))
     found = [passage("workspace/choir.md", "Bring tea.")]
     assert todos_by_day("what is on the choir list?", asked, todos, found, TODAY) == (asked, {})
+
+
+@pytest.mark.parametrize(
+    ("cues", "path"),
+    [
+        (Cues(asks=True, todos=True), "memory/TODO.md"),
+        (Cues(asks=True, todos=True, lines=(f"{TODO_LINE}{RENT}",)), "workspace/choir.md"),
+    ],
+)
+def test_a_question_about_a_to_do_stays_one(cues: Cues, path: str, todos: Todos) -> None:
+    question, found = "do I still have to pay the rent?", [passage(path, f"- [ ] {RENT}")]
+    assert todos_by_day(question, cues, todos, found, TODAY) == (cues, {})
 
 
 def test_the_to_do_that_was_found_is_the_one_that_may_be_changed(todos: Todos) -> None:
