@@ -18,9 +18,9 @@ from openclaw.memory.table_facts import show_columns, show_table_facts
 from openclaw.memory.task_lines import due_of
 from openclaw.memory.todos import Todos, parse_todos
 from openclaw.nlp.calendar_days import Span
-from openclaw.nlp.claims import ABOUT_PAST
 from openclaw.nlp.classifier import read_message
 from openclaw.nlp.intent import (
+    ABOUT_PAST,
     LIKELY,
     QUESTION_MARK,
     TODO_LINE,
@@ -229,11 +229,13 @@ def facts_beside(open_home: OpenHome, passage: Mapping[str, Any], request: str) 
 
 def todos_found(cues: Cues, todos: Todos, passages: Sequence[Mapping[str, Any]]) -> Cues:
     """Return the cues, where they do not tell which to-do is meant with those that were found."""
+    if not cues.unclear:
+        return cues
     texts = (each["text"] for each in passages if each["path"] == TODO_FILE)
     lines = "\n".join(line.strip() for text in texts for line in text.splitlines())
     found = {each.text for each in parse_todos(lines)}  # "Bread" stands in "Bread and butter"
     near = tuple(each for each in todos.open_texts() if each in found)
-    return replace(cues, near=near, unclear=False) if cues.unclear and near else cues
+    return replace(cues, near=near, unclear=False) if near else cues
 
 
 def todos_by_day(
@@ -247,11 +249,12 @@ def todos_by_day(
         return cues, {}
     if cues.lists:
         todos = replace(todos, items=[each for each in todos.items if each.list in cues.lists])
-    named = name_each_day(text, today) if todos.due(date.max) else []
+    dated = todos.due(date.max)
+    named = name_each_day(text, today) if dated else []
     coming = {span: each.words for each in named if (span := each.next_span(today))}
     over = [span for span in read_past_days(text, today).spans if span[1] < today]
     is_noted = named and any(is_of_day(each["path"], over) for each in passages)
-    is_due = any(_lies_in(str(due_of(each)), coming) for each in todos.due(date.max))
+    is_due = any(_lies_in(str(due_of(each)), coming) for each in dated)
     if is_noted and (ABOUT_PAST.search(text) or not is_due):
         return without_todos(cues), {}
     if not coming:

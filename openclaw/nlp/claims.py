@@ -12,7 +12,7 @@ import re
 
 from openclaw.nlp.classifier import read_answer, read_message
 from openclaw.nlp.dates import find_named_day
-from openclaw.nlp.intent import QUESTION_MARK, may_order
+from openclaw.nlp.intent import ABOUT_PAST, QUESTION_MARK, may_order
 
 PAST = (
     "added|appended|changed|completed|corrected|created|deleted|edited|fixed|inserted|marked|moved|"
@@ -59,10 +59,6 @@ CHANGE_VERB = re.compile(
     r"\b(?:add|put|write|create|make|change|set|delete|remove|save|store|edit|replace|rename|append|"
     r"remember|mark|tick|fix|correct|update|note|speicher\w*|schreib\w*|\u00e4nder\w*|l\u00f6sch\w*|f\u00fcg\w*|"
     r"ajoute\w*|enregistre\w*|cr\u00e9e\w*|a\u00f1ade\w*|guarda\w*|crea\w*)\b",
-    re.IGNORECASE,
-)
-ABOUT_PAST = re.compile(
-    r"\b(?:did|have|had) (?:you|I|we)\b|\b(?:hast du|habe ich|as-tu|ai-je|has \w+[ai]do)\b",
     re.IGNORECASE,
 )
 LONGEST_PROMISE = 300

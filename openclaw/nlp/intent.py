@@ -58,6 +58,10 @@ NOT_A_LIST_NAME = re.compile(
     re.I,
 )
 QUESTION_MARK = re.compile("[?\uff1f\u061f]")
+ABOUT_PAST = re.compile(
+    r"\b(?:did|have|had) (?:you|I|we)\b|\b(?:hast du|habe ich|as-tu|ai-je|has \w+[ai]do)\b",
+    re.IGNORECASE,
+)
 CLAUSE_END = re.compile(r"(?<=[.!?\uff1f])\s+|[,;:]\s+| [\u2013\u2014-] ")
 WANTS = re.compile(
     r"\b(?:can|could|would) (?:you|we|it)\b|\byou (?:mind|say|think)\b|\bwie w\u00e4re?\b|"

@@ -205,13 +205,6 @@ CASES = [
         hides=("rent", "Open to-do"),
     ),
     Case(
-        "a question for the to-dos of a day that has none",
-        prompt="Was muss ich heute und morgen noch machen?",
-        files={"memory/TODO.md": "- [ ] call Mia due:2026-11-23\n"},
-        shows=("To-do due by morgen: none",),
-        hides=("call Mia",),
-    ),
-    Case(
         "a question for the to-dos of today",
         prompt="What is due today?",
         files={"memory/TODO.md": "- [ ] call Mia due:2026-11-20\n"},
