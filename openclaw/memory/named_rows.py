@@ -15,8 +15,8 @@ from pathlib import PurePath
 
 from openclaw.frozen import frozen
 from openclaw.memory.tables import CELL_END, table_rows
-from openclaw.nlp.dates import find_named_day, parse_day
-from openclaw.nlp.named_days import SIDES, name_days
+from openclaw.nlp.dates import find_named_day
+from openclaw.nlp.named_days import name_days
 from openclaw.nlp.skill_instructions import escape_literal
 from openclaw.nlp.words import significant_words
 
@@ -40,7 +40,7 @@ _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _ANY_DAY = r"\d{4}-\d\d-\d\d"
 _NUMBER = re.compile(r"(?<!\d )\b\d+\b(?! \d)")  # no part of a telephone number
 _DIGIT = re.compile(r"\d")
-_DECIMAL = re.compile(r"\d+[.,:]\d+")
+_DECIMAL, _FRACTION = re.compile(r"\d+[.,:]\d+"), re.compile(r"\d[.,]\d")
 _CELL, _FIELD, _VALUE = r'[^"\\|\n]{1,80}', r'[^",\\\n]{0,80}', r'[^"\\\n]{1,200}'
 """What a model may write for a cell, a field of a .csv, and a value behind a name."""
 
@@ -133,11 +133,11 @@ def find_named_rows(request: str, files: Iterable[tuple[str, str]], today: date)
         rows = [row for row in read_rows(path, text) if not {'"', "\\"} & {*row.line}]
         if not rows:
             continue
-        number = _new_number(request, said, rows)
-        if number and not re.search(rf"\b{number}\b", text):  # nor in a row that cannot be read
-            return NamedRows(new=((path, rows[-1].form(first=number)),), surely=True)
-        if rows[-1].line == text.rstrip().rpartition("\n")[2]:
-            form, is_meant = _new_line(rows, request, said, today)
+        for table in _growing_tables(rows, text):
+            number = _new_number(request, said, table)
+            if number and not re.search(rf"\b{number}\b", text):  # nor in a row that is not read
+                return NamedRows(new=((path, table[-1].form(first=number)),), surely=True)
+            form, is_meant = _new_line(table, request, said, today)
             new += [(path, form)] if form else []
             meant += [(path, form)] if is_meant else []
         named += _find_named(rows, said)
@@ -149,6 +149,17 @@ def find_named_rows(request: str, files: Iterable[tuple[str, str]], today: date)
         return NamedRows(new=tuple(meant), surely=True)
     edits = tuple(_edit_of(rows, row, at, said) for *_, rows, row, at in named)
     return NamedRows(edits, tuple(new), surely)
+
+
+def _growing_tables(rows: Sequence[Row], text: str) -> Iterator[Sequence[Row]]:
+    """Yield the tables that a new row may go to, of those with as many columns the last one, and
+    the named values with which a text ends."""
+    tables: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        tables.setdefault(row.heads, []).append(row)
+    for heads in {len(row.heads): row.heads for row in rows}.values():
+        if heads or rows[-1].line == text.rstrip().rpartition("\n")[2]:
+            yield tables[heads]
 
 
 def _are_of_other_days(rows: Sequence[Row], request: str, today: date) -> bool:
@@ -245,7 +256,8 @@ def _new_line(rows: Sequence[Row], request: str, said: Set[str], today: date) ->
     if last.heads:
         told = _words(*last.heads[1:])
         is_named = told <= said or bool(_words(PurePath(last.path).stem) & said)
-        is_meant = bool(dated) and is_named and any(map(str.isdigit, said))
+        has_number = any(map(str.isdigit, said)) or _FRACTION.search(request)
+        is_meant = bool(dated and is_named and has_number)
         day = _day_form(request, today) if is_meant else _ANY_DAY
         return last.form(first=day if dated else ""), is_meant
     told = {word for word in _words(last.cells[1]) if word.isalpha()}
@@ -255,9 +267,9 @@ def _new_line(rows: Sequence[Row], request: str, said: Set[str], today: date) ->
 
 def _day_form(request: str, today: date) -> str:
     """Return a regular expression for the days that a request may mean, else for today."""
-    words = find_named_day(request) or "today"
-    days = (parse_day(words, today, prefer) for prefer in SIDES)
-    return "|".join({day.isoformat(): day for day in days if day}) or _ANY_DAY
+    spans = name_days(request, today).spans or [(today, today)]
+    days = {first.isoformat(): first for first, last in spans if first == last}
+    return "|".join(days) or _ANY_DAY
 
 
 def _share_said(cell: str, said: Set[str], *, is_first: bool = False) -> float:

@@ -40,7 +40,8 @@ REMEMBER = re.compile(
     r"^(?:(?:please|can you|could you|bitte)\b[ ,]*)*(?:remember|keep in mind|don'?t forget|"
     r"note(?= that\b| for today\b| down\b|:)|make a note|(?:write|jot) down(?= that\b|:)|"
     r"merk dir|merke dir|notiere|vergiss nicht|retiens|recuerda|ricorda)\b"
-    r"(?: down| for today|,? f\u00fcr heute)?[ ,:]*(?:that|dass|que|che)?[ ,:]*"
+    r"(?:,? (?:down|please|bitte|mal|por favor|for today|f\u00fcr heute|"
+    r"(?:this|das)(?= please\b| bitte\b|[:,])))*+[ ,:]*+(?:(?:that|dass|que|che)\b)?[ ,:]*+"
     r"(?P<fact>(?!(?:to|zu|what|when|where|who|how|why)\b)\S+\s.+)",
     re.I,
 )
@@ -371,7 +372,8 @@ def _find_fact(cues: Cues, said: _Request) -> Cues:
     # "make a note called a.md" is about a file, "remember that it is in a.md" is not.
     about_file = cues.missing and not said.read.has("remember")
     fact = "" if cues.asks or about_file else _fact_to_remember(said.text, said.read)
-    note = "" if fact or about_file or not said.outright else _note_of_day(said.text, said.read)
+    is_note = said.outright and not (fact or about_file or cues.meant)
+    note = _note_of_day(said.text, said.read) if is_note else ""
     return replace(cues, fact=fact or note, today=bool(note or TODAY.search(said.text)))
 
 

@@ -77,8 +77,8 @@ def with_newline(text: str) -> str:
 def append_text(old: str, text: str) -> str:
     """Append a text on lines of its own. Behind a table, a line with as many parts between bars or
     commas as the table has columns is a row of it, and its headings are not repeated: a small model
-    writes so. A sentence, a heading and an item of a list are none. Raises ToolProblem for an empty
-    text."""
+    writes so. A sentence, a heading and an item of a list are none. Rows go below the last table
+    with as many columns, also where more text follows it. Raises ToolProblem for an empty text."""
     lines, given = old.splitlines(), text.strip().splitlines()
     if lines and lines[-1].startswith("|"):
         if len(given) > 2 and given[0] in lines and is_table_rule(given[1]):
@@ -90,12 +90,27 @@ def append_text(old: str, text: str) -> str:
         columns = len([*table_rows(lines)][-1][1])
         if len(cells) == columns and "\n" not in inner and not is_text:
             text = f"| {' | '.join(cells)} |"
+    elif end := _end_of_table(lines, given):
+        above = "".join(old.splitlines(keepends=True)[:end])
+        return append_text(above, text) + old[len(above) :]
     newline = "\r\n" if "\r\n" in old else "\n"
     start = old + (newline if old and not old.endswith(("\n", "\r")) else "")
     new = start + with_newline(text.lstrip("\n") if old else text).replace("\n", newline)
     if new == start:
         raise ToolProblem("text is empty: nothing to append.")
     return new
+
+
+def _end_of_table(lines: list[str], rows: list[str]) -> int:
+    """Return how many lines end with the last table that has as many columns as these rows, unless
+    they are the first ones of another table; 0 for none."""
+    is_other = any(map(is_table_rule, rows)) and rows[0] not in lines
+    if is_other or not all(row.startswith("|") and row.endswith("|") for row in rows):
+        return 0
+    sizes = {len(cells) for _, _, cells in table_rows(["|", *rows])} - {0}
+    ends = [at + 1 for at, heads, _ in table_rows(lines) if {len(heads)} == sizes]
+    end = max(ends, default=0)
+    return end + (0 < end < len(lines) and is_table_rule(lines[end]))  # it has no rows yet
 
 
 def count_lines(text: str) -> str:

@@ -33,6 +33,7 @@ METERS = """day,power,water
 2026-10-01,14731,823
 2026-11-01,14958,835
 """
+READINGS = "| Day | Power | Water |\n|---|---|---|\n| 2026-11-01 | 14958.1 | 835.0 |\n"
 MENU = "# Menu\n\n- Monday: lentils\n- Thursday: omelette\n"
 OVEN = "preheat: 25\ncroissant:\n  minutes: 16\nrye:\n  minutes: 45\n"
 WALKS = """# Walks
@@ -138,6 +139,16 @@ def test_a_named_row_may_only_become_a_row_of_the_same_form(
             {"meters": METERS},
             "2026-11-27,15190,846",
         ),
+        (  # a table with more text below it, and a part of a number
+            "the power is at 15190.5 and the water at 846.2",
+            {"meters_in_a_page": f"{READINGS}\n## Bills\n\n- Power: Northern, 84 a month\n"},
+            "| 2026-11-27 | 15190.5 | 846.2 |",
+        ),
+        (  # of yesterday
+            "yesterday the power was at 15190 and the water at 846",
+            {"meters": METERS},
+            "2026-11-26,15190,846",
+        ),
         (  # a row that is like one of another day
             "we walked the taff trail again today, 8 miles",
             {"walks": WALKS},
@@ -182,12 +193,13 @@ def test_a_row_that_is_only_mentioned_is_not_surely_changed() -> None:
     assert not found.surely
 
 
-def test_a_table_at_the_end_of_a_file_takes_a_row_with_as_many_cells() -> None:
+def test_a_table_takes_a_row_with_as_many_cells_and_a_list_one_where_the_file_ends() -> None:
     ((path, form),) = find("buy more butter", stock=STOCK).new
     assert path == "workspace/stock.md"
     assert re.fullmatch(form, "| salt | 5 | kg |")
     assert not re.fullmatch(form, "salt | 5")
-    assert not find("buy more butter", stock=f"{STOCK}\nCounted on Monday.\n").new
+    assert find("buy more butter", stock=f"{STOCK}\nCounted on Monday.\n").new
+    assert not find("buy more soup", menu=f"{MENU}\nGuests on Monday\n").new
 
 
 PLANS = """| Day | Early |

@@ -413,6 +413,10 @@ def test_a_question_or_another_to_do_marks_nothing_done(request_: str) -> None:
         ("remember \u00e9l\u00e9onore is my aunt", "\u00c9l\u00e9onore is my aunt"),
         ("Note for today: the plumber came", "The plumber came"),
         ("Write down that the meter shows 4211.", "The meter shows 4211."),
+        ("merk dir mal bitte: Selin isst kein Fleisch", "Selin isst kein Fleisch"),
+        ("remember this please: my locker is 114", "My locker is 114"),
+        ("recuerda por favor que Ana vive en Vigo", "Ana vive en Vigo"),
+        ("remember thatcher street is closed", "Thatcher street is closed"),
     ],
 )
 def test_a_fact_to_remember_is_taken_in_its_own_words(request_: str, fact: str) -> None:
@@ -515,6 +519,7 @@ def test_a_note_of_the_day_that_is_to_be_kept_is_remembered() -> None:
     seen = cues_of("log 3 hours for Brightleaf today")
     assert (seen.fact, seen.today) == ("Log 3 hours for Brightleaf today", True)
     assert cues_of("add to today's journal: demo went well").fact == "Demo went well"
+    assert not read_cues("log 3 hours for Brightleaf today", ["workspace/hours.csv"]).fact
     assert not cues_of("Second at the quiz tonight, beaten by one point.").fact
 
 

@@ -432,6 +432,22 @@ def test_a_line_with_as_many_parts_as_a_table_has_columns_becomes_its_row(
         assert path.read_text("utf-8") == f"{table}{text}\n"
 
 
+def test_rows_go_below_the_last_table_with_as_many_columns(files: FileTools, home: Home) -> None:
+    table = "| day | miles |\n|---|---|\n| Monday | 4 |\n"
+    plan = f"# Runs\n\n{table}\nShoes: 40 miles\n\n| who | what | when |\n|---|---|---|\n\nEnd\n"
+    path = home.workspace / "runs.md"
+    path.write_text(plan, "utf-8")
+    files.append_file("runs.md", "| Tuesday | 5 |")
+    files.append_file("runs.md", "| Ott | walk | June |\n")
+    grown = plan.replace("| Monday | 4 |\n", "| Monday | 4 |\n| Tuesday | 5 |\n")
+    grown = grown.replace("\n\nEnd", "\n| Ott | walk | June |\n\nEnd")
+    assert path.read_text("utf-8") == grown
+    for other in ("| a | b | c | d |\n", "| to | fro |\n|---|---|\n| 1 | 2 |\n", "Tuesday, 5\n"):
+        files.append_file("runs.md", other)
+        assert path.read_text("utf-8") == grown + other
+        path.write_text(grown, "utf-8")
+
+
 def test_append_keeps_crlf_and_makes_a_missing_file(files: FileTools, home: Home) -> None:
     path = home.workspace / "dos.txt"
     path.write_bytes(b"a\r\nb\r\n")
