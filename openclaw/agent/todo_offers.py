@@ -1,5 +1,5 @@
-"""Offers that the agent makes by itself: to do or date a to-do, or to make one of what an answer
-has promised for a later day.
+"""Offers that the agent makes by itself: to do a to-do, or to make one of what an answer has
+promised for a later day.
 
 An offer is made once for a to-do, and at most once in a conversation. No model is asked, and
 nothing is done before the user's yes. Offers are kept in .openclaw/offered.txt, one line each: the
@@ -46,17 +46,16 @@ _LIST_OF_SHOPPING = re.compile(r"shop|grocer|einkauf|courses|compra|spesa", re.I
 @frozen
 class TodoOffer:
     """`line` is shown. A yes runs `prompt`, whose words are in the line, or, without one, adds the
-    to-do `text`, or gives the to-do `todo` the date `due` (ISO)."""
+    to-do `text` for the day `due` (ISO)."""
 
     line: str
     prompt: str = ""
     text: str = ""
-    todo: str = ""
     due: str = ""
 
     def accept(self, open_home: OpenHome, session: Session) -> Iterator[events.Event]:
-        """Add or date the to-do, as a turn of its own that can be undone. Raises OpenclawError when
-        the file cannot be written or the to-do is gone."""
+        """Add the to-do, as a turn of its own that can be undone. Raises OpenclawError when the
+        file cannot be written."""
         if reason := why_not_writable(open_home.home, open_home.todos.path):
             raise UsageError(f"the to-do was not written: {reason}")
         turn_changes = TurnChanges()
@@ -68,14 +67,10 @@ class TodoOffer:
             todos = open_home.todos
             todos.keep = turn_changes.keep
             try:
-                if self.text:
-                    [todo] = todos.add(DEFAULT_LIST, [f"{self.text} due:{self.due}"])
-                else:
-                    todo = todos.set_due(self.todo, self.due)
+                [todo] = todos.add(DEFAULT_LIST, [f"{self.text} due:{self.due}"])
             except ToolProblem as problem:
                 raise UsageError(str(problem), "see them: /todo") from None
-            what = "added" if self.text else "dated"
-            yield events.Notice(f"to-do {what}: {todo.text} (to take it back: openclaw undo)")
+            yield events.Notice(f"to-do added: {todo.text} (to take it back: openclaw undo)")
             yield from map(events.Notice, recording.close("done"))
 
 
@@ -108,8 +103,7 @@ def offer_after(open_home: OpenHome, session: Session, end: events.Done) -> Todo
 def _offer_after_change(
     open_home: OpenHome, session: Session, new: Collection[str]
 ) -> TodoOffer | None:
-    """Return the offer after a turn that added these to-dos: a date for one whose words name a day,
-    else to do one that can be done at once."""
+    """Return the offer after a turn that added these to-dos: to do one that can be done at once."""
     offered, sessions = _read_offers(open_home)
     if session.id in sessions:
         return None
@@ -120,10 +114,8 @@ def _offer_after_change(
     for todo in todos:
         if todo.text not in new or todo.done or todo.id in offered:
             continue
-        offer = _offer_date(open_home, todo)
-        if not offer and (prompt := _prompt(open_home, todo, LONGEST_PROMPT)):
+        if prompt := _prompt(open_home, todo, LONGEST_PROMPT):
             offer = TodoOffer(f'Shall I do that now: "{prompt}"? (yes)', prompt)
-        if offer:
             return _note_offer(open_home, todo, session.id, offer)
     return None
 
@@ -197,17 +189,6 @@ def _is_known(open_home: OpenHome, name: str) -> bool:
             if re.search(rf"\b{name}\b", read_text(open_home.home.root / path, MAX_BYTES)):
                 return True
     return False
-
-
-def _offer_date(open_home: OpenHome, todo: Todo) -> TodoOffer | None:
-    """Return the offer of a date for a to-do that has none but names a day to come."""
-    today = open_home.now().date()
-    day = None if todo.due or "due:" in todo.text else _day_named(todo.text, today)
-    if day is None or day < today:
-        return None
-    text = todo.text if len(todo.text) <= LONGEST_PROMPT else f"{todo.text[:LONGEST_PROMPT]}..."
-    line = f'"{text}" has no date. Shall I set due:{day.isoformat()}? (yes)'
-    return TodoOffer(line, todo=todo.id, due=day.isoformat())
 
 
 _ASKING = r"who|what|when|where|which|whether|if|why|how"

@@ -175,8 +175,8 @@ class KnowledgeTools:
         if not new:
             shown = self._show_list(list_name)
             raise ToolProblem(f"Already there: {', '.join(known)}. Nothing was added.\n{shown}")
-        if len(new) == 1 and (day := self._day_left_out(new[0])):
-            new = [f'{new[0]} due:"{day}"']
+        alone = len(new) == 1 and read_message(self.turn_changes.request).lacks("several")
+        new = [self._with_due(text, alone=alone) for text in new]
         self._note_before()
         added = self.todos.add(list_name, new)
         words = f"Added to {added[0].list}: {', '.join(todo.text for todo in added)}."
@@ -184,15 +184,17 @@ class KnowledgeTools:
             words += f" Already there: {', '.join(known)}."
         return f"{words}\n{_list_lines(added[0].list, self.todos.items())}"
 
-    def _day_left_out(self, text: str) -> str:
-        """The words of the day that the request names and a to-do for it does not: "remind me on
-        friday to pack" becomes "pack" in a small model."""
-        day = find_named_day(self.turn_changes.request)
-        if day is None or "due:" in text or find_named_day(text):
-            return ""
-        if not read_message(self.turn_changes.request).lacks("several"):
-            return ""  # it may be the day of another to-do
-        return day if parse_day(day, date.today()) else ""
+    def _with_due(self, text: str, *, alone: bool) -> str:
+        """Return a to-do's text with `due:` the day that it and the request name, or that the
+        request for it `alone` does: "remind me on friday to pack" becomes "pack" in a small model.
+        """
+        request = self.turn_changes.request
+        own, said = find_named_day(text), find_named_day(request)
+        is_said = own == said or (own or "").casefold() in request.casefold()
+        day = (own if is_said else None) if own else (said if alone else None)
+        if day is None or "due:" in text or not parse_day(day, date.today()):
+            return text
+        return f'{text} due:"{day}"'
 
     def _new_words(self, old: Todo, text: str) -> str:
         """The new words of a to-do. Where the request gives it another day and the model has only

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.agent.greeting import greeting
-from openclaw.agent.todo_offers import TodoOffer, offer_after, suggest_prompt
+from openclaw.agent.todo_offers import TodoOffer, suggest_prompt
 from openclaw.cli.chat.prompt_line import PipedLines
 from openclaw.errors import UsageError
 from openclaw.memory.todos import plain_text
@@ -16,7 +16,7 @@ from openclaw.nlp.dates import find_named_day
 from openclaw.tools.web.web_tools import WebPages
 from openclaw.types import TurnChanges
 from tests.agent.test_greeting import prompts
-from tests.fakes.talk import Talk, call, done, talk
+from tests.fakes.talk import Talk, call, talk
 from tests.fakes.typed_chat import type_lines
 
 OFFER = "(yes)"
@@ -108,21 +108,11 @@ def test_words_without_a_day_give_none(text: str) -> None:
 # -------- after a turn
 
 
-def test_a_todo_that_names_a_day_is_offered_a_date_and_a_yes_gives_it(it: Talk) -> None:
-    script_todo(it, "call Maria on Friday")
-    shown = type_lines(it, "put call Maria on Friday on my list", "yes")
-    assert '"call Maria on Friday" has no date. Shall I set due:2026-11-27? (yes)' in shown
-    assert todos(it) == ["call Maria on Friday due:2026-11-27"]
-    assert len(it.requests) == 2  # the yes needs no model
-    it.app.undo()
-    assert todos(it) == ["call Maria on Friday"]
-
-
 def test_without_the_yes_nothing_happens(it: Talk) -> None:
-    script_todo(it, "call Maria on Friday")
+    script_todo(it, "find a dentist in Ulm")
     it.model.say("As you like.")
-    type_lines(it, "put call Maria on Friday on my list", "no")
-    assert todos(it) == ["call Maria on Friday"]
+    type_lines(it, "put find a dentist in Ulm on my list", "no")
+    assert todos(it) == ["find a dentist in Ulm"]
     assert prompts(it)[-1] == "no"
 
 
@@ -143,7 +133,9 @@ def test_one_offer_is_made_in_a_conversation_and_one_for_a_todo(it: Talk, tmp_pa
     assert "the bus to Ulm" in later and "dentist" not in later
 
 
-@pytest.mark.parametrize("text", ["buy milk", "water the plants", "pay the rent due:2026-12-01"])
+@pytest.mark.parametrize(
+    "text", ["buy milk", "call Maria on Friday", "pay the rent due:2026-12-01"]
+)
 def test_most_todos_get_no_offer(it: Talk, text: str) -> None:
     script_todo(it, text)
     assert OFFER not in type_lines(it, f"put {text} on my list")
@@ -196,28 +188,17 @@ def test_a_promise_after_text_of_others_is_not_offered(it: Talk) -> None:
 
 
 def test_an_answer_that_asks_something_itself_is_not_followed_by_an_offer(it: Talk) -> None:
-    script_todo(it, "call Maria on Friday", answer="Added. Shall I add her number?")
-    assert OFFER not in type_lines(it, "put call Maria on Friday on my list")
+    script_todo(it, "find a dentist in Ulm", answer="Added. Shall I add her number?")
+    assert OFFER not in type_lines(it, "put find a dentist in Ulm on my list")
 
 
 def test_nothing_is_offered_where_it_is_off_or_nobody_could_say_yes(tmp_path: Path) -> None:
     off = talk(tmp_path / "off", preload=False, proactive="off")
-    script_todo(off, "call Maria on Friday")
-    assert OFFER not in type_lines(off, "put call Maria on Friday on my list")
+    script_todo(off, "find a dentist in Ulm")
+    assert OFFER not in type_lines(off, "put find a dentist in Ulm on my list")
     piped = talk(tmp_path / "home", preload=False)
-    script_todo(piped, "call Maria on Friday")
-    assert OFFER not in type_lines(piped, "put call Maria on Friday on my list", lines=PipedLines)
-
-
-def test_a_todo_that_was_removed_meanwhile_is_reported(it: Talk) -> None:
-    script_todo(it, "call Maria on Friday")
-    offer = offer_after(it.app, it.session, done(it.say("put call Maria on Friday on my list")))
-    assert offer
-    it.app.todos.remove(offer.todo)
-    before = (it.root / "memory" / "TODO.md").read_bytes()
-    with pytest.raises(UsageError, match="no to-do"):
-        list(offer.accept(it.app, it.session))
-    assert (it.root / "memory" / "TODO.md").read_bytes() == before
+    script_todo(piped, "find a dentist in Ulm")
+    assert OFFER not in type_lines(piped, "put find a dentist in Ulm on my list", lines=PipedLines)
 
 
 def test_an_old_date_is_replaced_and_all_else_stays(it: Talk) -> None:
@@ -262,13 +243,13 @@ def test_a_url_that_the_user_did_not_type_is_not_his(by_hand: bool) -> None:
     assert web.action({"url": url}).effect == ("get" if by_hand else "send")
 
 
-def test_a_date_is_not_written_through_a_link_out_of_the_home(it: Talk, tmp_path: Path) -> None:
+def test_a_to_do_is_not_written_through_a_link_out_of_the_home(it: Talk, tmp_path: Path) -> None:
     outside = tmp_path / "outside.md"
     outside.write_text("- [ ] tax ^0badcafe\n", "utf-8")
     path = it.root / "memory" / "TODO.md"
     path.unlink()
     path.symlink_to(outside)
-    offer = TodoOffer("tax?", todo="0badcafe", due="2026-12-01")
+    offer = TodoOffer("tax?", text="tax", due="2026-12-01")
     with pytest.raises(UsageError, match="it is a link"):
         list(offer.accept(it.app, it.session))
     assert outside.read_text("utf-8") == "- [ ] tax ^0badcafe\n"

@@ -159,10 +159,17 @@ def test_what_is_there_already_is_not_added_twice(world: World) -> None:
     [
         ("remind me on friday to pack the lights", "pack lights", "pack lights due:2026-11-27"),
         ("rappelle-moi demain d'acheter du pain", "acheter du pain", "pain due:2026-11-22"),
-        ("pack the lights on friday", "pack on friday", "pack on friday"),
+        ("pack on friday", "pack on friday", "pack on friday due:2026-11-27"),
+        ("call mum tonight", "call mum tonight", "call mum tonight due:2026-11-21"),
+        ("pack the lights", "pack on friday", "pack on friday"),
         ("pack the lights on friday", "pack due:2026-12-01", "pack due:2026-12-01"),
         ("pack the lights", "pack", "pack"),
         ("add call mum, and remind me on friday to pay the rent", "call mum", "call mum"),
+        (
+            "remind me to call mum tomorrow and to pay the rent on friday",
+            "pay the rent on Friday",
+            "pay the rent on Friday due:2026-11-27",
+        ),
     ],
 )
 def test_a_day_that_the_request_names_is_kept(
