@@ -14,6 +14,8 @@ NEWLINE = r"(?>\r\n|\n|\r)"  # taken apart, blank lines of Windows would take ex
 _LIST_MARK = re.compile(r"\s*(?:(?:[-*+]|\d+[.)])(?:\s+\[[ xX]\])?\s*)?")
 _NO_ROW = re.compile(r"^(?:[-*+>]|#+|\d+[.)])[ \t]|[.!?:]$")
 """A heading, an item of a list, a quotation or a sentence."""
+_BULLET = re.compile(r"[-*+] (?:\[[ x]\] )?(?=\S)")
+_NO_ITEMS = re.compile(rf"^[\s|`~<]|{_NO_ROW.pattern}", re.MULTILINE)
 _COMMENTS = re.compile(r"\s*(?:<!--(?:(?!-->).)*-->\s*)*")
 _AS_NEAR = 2 / 3
 """Lines that have less in common with a text than this share of what the nearest has are not it."""
@@ -78,7 +80,8 @@ def append_text(old: str, text: str) -> str:
     """Append a text on lines of its own. Behind a table, a line with as many parts between bars or
     commas as the table has columns is a row of it, and its headings are not repeated: a small model
     writes so. A sentence, a heading and an item of a list are none. Rows go below the last table
-    with as many columns, also where more text follows it. Raises ToolProblem for an empty text."""
+    with as many columns, also where more text follows it. Behind a list such lines are its items.
+    Raises ToolProblem for an empty text."""
     lines, given = old.splitlines(), text.strip().splitlines()
     if lines and lines[-1].startswith("|"):
         if len(given) > 2 and given[0] in lines and is_table_rule(given[1]):
@@ -93,6 +96,9 @@ def append_text(old: str, text: str) -> str:
     elif end := _end_of_table(lines, given):
         above = "".join(old.splitlines(keepends=True)[:end])
         return append_text(above, text) + old[len(above) :]
+    elif lines and (item := _BULLET.match(lines[-1])) and not _NO_ITEMS.search(text.rstrip()):
+        mark = item[0].replace("x", " ")
+        text = "\n".join(f"{mark}{line}" for line in given)
     newline = "\r\n" if "\r\n" in old else "\n"
     start = old + (newline if old and not old.endswith(("\n", "\r")) else "")
     new = start + with_newline(text.lstrip("\n") if old else text).replace("\n", newline)

@@ -448,6 +448,27 @@ def test_rows_go_below_the_last_table_with_as_many_columns(files: FileTools, hom
         path.write_text(grown, "utf-8")
 
 
+@pytest.mark.parametrize(
+    ("last", "given", "added"),
+    [
+        ("- forms", "a quiz about css", "- a quiz about css"),
+        ("* forms", "maps\nmenus\n", "* maps\n* menus"),
+        ("- [x] forms", "maps", "- [ ] maps"),
+        ("- forms", "- maps", "- maps"),
+        ("- forms", "## Later", "## Later"),
+        ("- forms", "We talked about it.", "We talked about it."),
+        ("- forms", "maps\n\nmenus", "maps\n\nmenus"),
+        ("forms", "maps", "maps"),
+    ],
+)
+def test_plain_lines_behind_a_list_become_its_items(
+    files: FileTools, home: Home, last: str, given: str, added: str
+) -> None:
+    (home.workspace / "ideas.md").write_text(f"# Ideas\n\n{last}\n", "utf-8")
+    files.append_file("ideas.md", given)
+    assert (home.workspace / "ideas.md").read_text("utf-8") == f"# Ideas\n\n{last}\n{added}\n"
+
+
 def test_append_keeps_crlf_and_makes_a_missing_file(files: FileTools, home: Home) -> None:
     path = home.workspace / "dos.txt"
     path.write_bytes(b"a\r\nb\r\n")
