@@ -46,7 +46,7 @@ MAX_DAY_NOTES = 2
 SURELY_ABOUT = 0.5
 """A passage over this score surely is about what a prompt is about."""
 MAX_DUE = 20
-"""To-dos that are told to be due by a day that a question names, the first ones."""
+"""To-dos that are told to be due on a day that a question names or before it, the first ones."""
 MAX_TODOS = 8
 """Open to-dos that go with a question about which no file says anything, as they may be its answer
 in whatever words and language it is asked, and with what may be about one of them."""
@@ -228,23 +228,28 @@ def facts_beside(open_home: OpenHome, passage: Mapping[str, Any], request: str) 
 
 
 def todos_found(cues: Cues, todos: Todos, passages: Sequence[Mapping[str, Any]]) -> Cues:
-    """Return the cues, where they do not tell which to-do is meant with those that were found."""
+    """Return the cues, where they do not tell which to-do is meant with those that were found. What
+    another passage is surely about, and none of them, is about no to-do."""
     if not cues.unclear:
         return cues
     texts = (each["text"] for each in passages if each["path"] == TODO_FILE)
     lines = "\n".join(line.strip() for text in texts for line in text.splitlines())
     found = {each.text for each in parse_todos(lines)}  # "Bread" stands in "Bread and butter"
     near = tuple(each for each in todos.open_texts() if each in found)
-    return replace(cues, near=near, unclear=False) if near else cues
+    if near:
+        return replace(cues, near=near, unclear=False)
+    sure = not cues.asks and any(each["score"] >= SURELY_ABOUT for each in passages)
+    return without_todos(cues) if sure else cues
 
 
 def todos_by_day(
     text: str, cues: Cues, todos: Todos, passages: Sequence[Mapping[str, Any]], today: date
 ) -> tuple[Cues, dict[str, str]]:
     """Find the to-dos that are due by the last day that a question for to-dos names, as lines by
-    their texts. What a passage is surely about, and no to-do, is no question for to-dos. Nor is
-    what names a day that is over and has a note, when it says so ("did I") or no to-do is due on
-    the one to come ("on Monday"). Return also the cues, which say so."""
+    their texts: "on Tuesday" may mean that day, and all until then. What a passage is surely about,
+    and no to-do, is no question for to-dos. Nor is what names a day that is over and has a note,
+    when it says so ("did I") or no to-do is due on the one to come ("on Monday"). Return also the
+    cues, which say so."""
     if not cues.asks or cues.named or read_message(text).probabilities["todo_list"] < LIKELY:
         return cues, {}
     if cues.lists:
@@ -262,13 +267,18 @@ def todos_by_day(
         said = cues.lists or any(each["path"] == TODO_FILE for each in passages)
         said = said or any(line.startswith(TODO_LINE) for line in cues.lines)
         return (without_todos(cues) if sure and not said else cues), {}
-    (_, last), words = max(coming.items(), key=lambda each: each[0][1])
-    due = {*todos.due(today)}
-    soon = sorted({*todos.due(last)} - due, key=lambda each: due_of(each) or "")
-    told = soon[:MAX_DUE] or [""] * (not due)
-    lines = {each: f"To-do due by {words}: {each or 'none'}" for each in told}
+    last = max(coming, key=lambda span: span[1])
+    soon = sorted({*todos.due(last[1])} - {*todos.due(today)}, key=lambda each: due_of(each) or "")
+    lines = {}
+    for each in soon[:MAX_DUE]:
+        on = (words for span, words in coming.items() if _lies_in(str(due_of(each)), [span]))
+        lines[each] = f"To-do due {next(on, f'before {coming[last]}')}: {each}"
+    for span, words in coming.items():
+        if not any(_lies_in(str(due_of(each)), [span]) for each in todos.due(last[1])):
+            day = f", {span[0]}" if span[0] == span[1] else ""  # a small model counts none
+            lines[words] = f"To-do due {words}{day}: none"
     if soon[MAX_DUE:]:  # the model may list them
-        return cues, lines | {"": f"More to-dos due by {words}: {len(soon) - MAX_DUE}"}
+        return cues, lines | {"": f"More to-dos due by {coming[last]}: {len(soon) - MAX_DUE}"}
     return replace(cues, due=True), lines
 
 

@@ -179,6 +179,11 @@ def prepare_turn(
     in_table = any(each.row.heads for each in rows.edits)
     if rows.surely or (in_table and cues.unclear):
         rows, cues = replace(rows, surely=True), without_todos(cues)
+    now, shown_todos = open_home.now(), todos if open_home.use_memory else Todos()
+    cues = todos_found(cues, shown_todos, passages)
+    cues, by_day = todos_by_day(text, cues, shown_todos, passages, now.date())
+    if cues.due:  # these are told, and others are not asked for
+        passages = [each for each in passages if each["path"] != TODO_FILE]
     fenced = provenance.fence_passages(
         [
             (each["path"], show_passage(each) + facts_beside(open_home, each, text))
@@ -190,11 +195,7 @@ def prepare_turn(
         fenced += provenance.fence_archived(find_archived(open_home, session, text))
 
     # 7. The message: these facts of the moment in front of the words.
-    now = open_home.now()
-    shown_todos = todos if open_home.use_memory else Todos()
     due = shown_todos.due(now.date())
-    cues = todos_found(cues, shown_todos, passages)
-    cues, by_day = todos_by_day(text, cues, shown_todos, passages, now.date())
     language = open_home.settings.language
     lines = [
         *cues.lines,

@@ -144,7 +144,8 @@ def find_named_rows(request: str, files: Iterable[tuple[str, str]], today: date)
     best = max((each[:2] for each in named), default=None)
     named = [each for each in named if each[:2] == best]
     named = named if len(named) <= MOST_NAMED else []
-    surely = any(surely for _, _, surely, *_ in named)
+    in_one_file = len({row.path for *_, row, _ in named}) == 1  # "contact" stands in many
+    surely = in_one_file and any(surely for _, _, surely, *_ in named)
     if meant and (not surely or _are_of_other_days([row for *_, row, _ in named], request, today)):
         return NamedRows(new=tuple(meant), surely=True)
     edits = tuple(_edit_of(rows, row, at, said) for *_, rows, row, at in named)

@@ -174,7 +174,10 @@ class KnowledgeTools:
             (known if same else new).append(text + elsewhere)
         if not new:
             shown = self._show_list(list_name)
-            raise ToolProblem(f"Already there: {', '.join(known)}. Nothing was added.\n{shown}")
+            raise ToolProblem(
+                f"Already there: {', '.join(known)}. Nothing was added.\n{shown}\n"
+                'If it is done, use action "done".'
+            )
         alone = len(new) == 1 and read_message(self.turn_changes.request).lacks("several")
         new = [self._with_due(text, alone=alone) for text in new]
         self._note_before()

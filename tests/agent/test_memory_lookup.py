@@ -29,21 +29,25 @@ def passage(path: str, text: str, score: float = 0.6) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("question", "line"),
+    ("question", "lines"),
     [
-        ("what do i have to do by monday?", f"To-do due by monday: {MIA}"),
-        ("what's on my list for next week?", f"To-do due by next week: {MIA}"),
-        ("anything due tomorrow?", "To-do due by tomorrow: none"),
-        ("what do i have to do tomorrow or on monday?", f"To-do due by monday: {MIA}"),
-        ("was steht diese woche noch an?", "To-do due by diese woche: none"),
+        ("what do i have to do by monday?", [f"monday: {MIA}"]),
+        ("what's on my list for next week?", [f"next week: {MIA}"]),
+        ("what have i got on tuesday?", [f"before tuesday: {MIA}", "tuesday, 2026-12-01: none"]),
+        ("anything due tomorrow?", ["tomorrow, 2026-11-29: none"]),
+        (
+            "what do i have to do tomorrow or on monday?",
+            [f"monday: {MIA}", "tomorrow, 2026-11-29: none"],
+        ),
+        ("was steht diese woche noch an?", ["diese woche: none"]),
     ],
 )
 def test_a_question_for_the_to_dos_of_a_day_gets_those_until_then(
-    question: str, line: str, todos: Todos
+    question: str, lines: list[str], todos: Todos
 ) -> None:
-    cues, lines = todos_by_day(question, Cues(asks=True), todos, (), TODAY)
+    cues, told = todos_by_day(question, Cues(asks=True), todos, (), TODAY)
     assert cues.due
-    assert [*lines.values()] == [line]
+    assert [*told.values()] == [f"To-do due {line}" for line in lines]
 
 
 def test_a_note_of_the_last_monday_hides_no_to_do_of_the_next(todos: Todos) -> None:
@@ -131,4 +135,12 @@ def test_the_to_do_that_was_found_is_the_one_that_may_be_changed(todos: Todos) -
     found = todos_found(cues, todos, [passage("memory/TODO.md", f"    - [ ] {PILLS} ^1a2b3c4d")])
     assert found.near == (PILLS,)
     assert not found.unclear
-    assert todos_found(cues, todos, [passage("workspace/a.md", PILLS)]) == cues
+    assert todos_found(cues, todos, [passage("workspace/a.md", PILLS, 0.4)]) == cues
+
+
+def test_an_order_that_a_passage_of_a_note_is_surely_about_changes_no_to_do(todos: Todos) -> None:
+    cues = Cues(orders=True, unclear=True, changes=("add", "change"))
+    found = todos_found(cues, todos, [passage("memory/MEMORY.md", "Receipts by the 5th.")])
+    assert (found.unclear, found.changes) == (False, ("add",))
+    asked = Cues(asks=True, unclear=True)
+    assert todos_found(asked, todos, [passage("memory/MEMORY.md", "Receipts.")]) == asked

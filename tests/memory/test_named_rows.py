@@ -234,6 +234,14 @@ def test_the_name_of_another_row_does_not_make_it_sure() -> None:
     assert not found.surely
 
 
+def test_what_stands_in_several_files_is_not_surely_meant() -> None:
+    card = "# {}\n\nContact: {}\n"
+    cards = {f"clients/{name}": card.format(name, "Ruth") for name in ("harbour", "oakfield")}
+    found = find("start a file for a new client, contact is Joe", **cards)
+    assert len(found.edits) == 2
+    assert not found.surely
+
+
 def test_many_rows_are_no_reason_to_only_add_one() -> None:
     rows = "".join(f"| {kind} flour | 5 |\n" for kind in ("rye", "wheat", "oat", "corn"))
     found = find("the flour amounts are in kg", stock=f"| Item | Amount |\n|---|---|\n{rows}")
