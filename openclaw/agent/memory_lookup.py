@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -47,6 +48,9 @@ SURELY_ABOUT = 0.5
 """A passage over this score surely is about what a prompt is about."""
 MAX_DUE = 20
 """To-dos that are told to be due on a day that a question names or before it, the first ones."""
+UNTIL = re.compile(
+    r"\b(?:by|until|before|bis|avant|jusqu\w*|hasta|antes|para|entro|at\u00e9|tot|voor)\b", re.I
+)
 MAX_TODOS = 8
 """Open to-dos that go with a question about which no file says anything, as they may be its answer
 in whatever words and language it is asked, and with what may be about one of them."""
@@ -267,19 +271,30 @@ def todos_by_day(
         said = cues.lists or any(each["path"] == TODO_FILE for each in passages)
         said = said or any(line.startswith(TODO_LINE) for line in cues.lines)
         return (without_todos(cues) if sure and not said else cues), {}
-    last = max(coming, key=lambda span: span[1])
-    soon = sorted({*todos.due(last[1])} - {*todos.due(today)}, key=lambda each: due_of(each) or "")
+    lines = _tell_due(todos, coming, today, until=bool(UNTIL.search(text)))
+    return replace(cues, due="" not in lines), lines  # the model may list what is left out
+
+
+def _tell_due(
+    todos: Todos, coming: Mapping[Span, str], today: date, *, until: bool
+) -> dict[str, str]:
+    """Tell the to-dos that are due by the last of these times, or each on its day, by their texts;
+    by "" how many more there are. A small model knows no weekdays."""
+    last, due = max(coming, key=lambda span: span[1]), {*todos.due(today)}
+    soon = sorted({*todos.due(last[1])} - due, key=lambda each: due_of(each) or "")
     lines = {}
     for each in soon[:MAX_DUE]:
         on = (words for span, words in coming.items() if _lies_in(str(due_of(each)), [span]))
-        lines[each] = f"To-do due {next(on, f'before {coming[last]}')}: {each}"
+        when = f"by {coming[last]}" if until else next(on, f"before {coming[last]}")
+        lines[each] = f"To-do due {when}: {each}"
     for span, words in coming.items():
-        if not any(_lies_in(str(due_of(each)), [span]) for each in todos.due(last[1])):
-            day = f", {span[0]}" if span[0] == span[1] else ""  # a small model counts none
+        is_told = (until and soon) or any(_lies_in(str(due_of(each)), [span]) for each in soon)
+        if not is_told and (span[0] > today or not due):
+            day = f", {span[0]}" if span[0] == span[1] else ""
             lines[words] = f"To-do due {words}{day}: none"
-    if soon[MAX_DUE:]:  # the model may list them
-        return cues, lines | {"": f"More to-dos due by {coming[last]}: {len(soon) - MAX_DUE}"}
-    return replace(cues, due=True), lines
+    if soon[MAX_DUE:]:
+        lines[""] = f"More to-dos due by {coming[last]}: {len(soon) - MAX_DUE}"
+    return lines
 
 
 def other_todos(

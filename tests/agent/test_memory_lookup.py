@@ -31,7 +31,8 @@ def passage(path: str, text: str, score: float = 0.6) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("question", "lines"),
     [
-        ("what do i have to do by monday?", [f"monday: {MIA}"]),
+        ("what do i have to do on monday?", [f"monday: {MIA}"]),
+        ("what do i have to do by tuesday?", [f"by tuesday: {MIA}"]),
         ("what's on my list for next week?", [f"next week: {MIA}"]),
         ("what have i got on tuesday?", [f"before tuesday: {MIA}", "tuesday, 2026-12-01: none"]),
         ("anything due tomorrow?", ["tomorrow, 2026-11-29: none"]),

@@ -201,7 +201,7 @@ CASES = [
         "a question for the to-dos of a day",
         prompt="What do I have to do by Monday?",
         files={"memory/TODO.md": "- [ ] call Mia due:2026-11-23\n- [ ] pay rent due:2026-12-01\n"},
-        shows=("To-do due Monday: call Mia due:2026-11-23",),
+        shows=("To-do due by Monday: call Mia due:2026-11-23",),
         hides=("rent", "Open to-do"),
     ),
     Case(
