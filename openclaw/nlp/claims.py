@@ -61,6 +61,8 @@ CHANGE_VERB = re.compile(
     r"ajoute\w*|enregistre\w*|cr\u00e9e\w*|a\u00f1ade\w*|guarda\w*|crea\w*)\b",
     re.IGNORECASE,
 )
+LIKELY = 0.85
+"""So probably announced is a promise to a request that surely orders something."""
 LONGEST_PROMISE = 300
 """Characters of an answer that only promises; a longer one may already be what was promised."""
 SENTENCE_END = re.compile(r"(?<=[.!?:])\s+|\n+")
@@ -106,8 +108,10 @@ def _find_announced(answer: str, request: str) -> tuple[str, ...]:
         return ()
     if DENIAL.search(last) or find_named_day(last):
         return ()
-    wanted = not read_message(request).lacks("orders", "asks")
-    return (last,) if wanted and read_answer(last).has("announces") else ()
+    asked, read = read_message(request), read_answer(last)
+    orders = asked.has("orders") and asked.lacks("text")  # of a letter it may be the last line
+    announces = read.probabilities["announces"] >= LIKELY if orders else read.has("announces")
+    return (last,) if announces and not asked.lacks("orders", "asks") else ()
 
 
 def _may_promise(answer: str) -> bool:

@@ -139,6 +139,10 @@ def test_only_the_sentences_with_a_claim_are_returned() -> None:
         ),
         ("Ajoute du lait \u00e0 la liste", "D'accord, je vais ajouter du lait \u00e0 la liste."),
         ("\u00bfPodr\u00edas a\u00f1adir leche?", "S\u00ed, voy a a\u00f1adir la leche."),
+        (
+            "Trag noch Butterpl\u00e4tzchen bei den Pl\u00e4tzchen ein",
+            "Ja, ich werde Butterpl\u00e4tzchen bei den Pl\u00e4tzchen eintragen.",
+        ),
     ],
 )
 def test_a_promise_to_act_at_once_is_a_claim(request_: str, answer: str) -> None:
