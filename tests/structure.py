@@ -34,7 +34,7 @@ LATE_IMPORTS: dict[str, set[str]] = {
     "openclaw.agent.turn": {"openclaw.agent.after_answer"},
     "openclaw.cli.commands.ask": {"openclaw.cli.one_shot"},
     "openclaw.cli.commands.memory.search": {"openclaw.retrieval.search"},
-    "openclaw.cli.commands.programs.acp": {"openclaw.server.acp.editor_agent"},
+    "openclaw.cli.commands.acp": {"openclaw.server.acp.editor_agent"},
     "openclaw.cli.commands.serve": {"openclaw.server.http_server"},
     "openclaw.cli.one_shot": {"openclaw.cli.open_agent", "openclaw.cli.terminal"},
     "openclaw.cli.current_home": {

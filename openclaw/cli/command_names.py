@@ -35,8 +35,8 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "sync": ("sync", "sync", "Share the home among your devices, by git."),
     "todo": ("todo", "app", "List and change to-dos."),
     "memory": ("memory.group", "app", "List, add and forget what is remembered."),
-    "mcp": ("mcp", "app", "List and try MCP servers; be one."),
-    "acp": ("programs.acp", "acp", "Be the agent of an editor."),
+    "mcp": ("mcp.group", "app", "List and try MCP servers; be one."),
+    "acp": ("acp", "acp", "Be the agent of an editor."),
     "hooks": ("hooks", "app", "List, allow and try your own programs."),
     "skills": ("skills.group", "app", "List, check, install and switch skills."),
 }

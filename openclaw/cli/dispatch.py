@@ -43,7 +43,7 @@ LATE_COMMANDS: dict[str, dict[str, str]] = {
         "lint": "memory.lint",
         "gather": "memory.gather",
     },
-    "mcp": {"serve": "programs.mcp_serve"},
+    "mcp": {"serve": "mcp.serve"},
     "models": {"test": "models.test"},
     "sessions": {
         "compact": "sessions.compact",
