@@ -15,8 +15,8 @@ from openclaw.errors import UsageError
 from openclaw.frozen import frozen
 from openclaw.history.history import command
 from openclaw.home.open_home import OpenHome
-from openclaw.memory.findings import Document, LintContext, LintFinding
 from openclaw.memory.lint import apply_fixes, lint
+from openclaw.memory.lint_findings import Document, LintContext, LintFinding
 from openclaw.memory.markdown import read_markdown
 from openclaw.security.masking import Masker
 from openclaw.storage.git import Git, GitError

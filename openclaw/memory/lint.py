@@ -12,7 +12,9 @@ from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 
-from openclaw.memory.findings import (
+from openclaw.memory.lint_checks import LinkChecker, find_duplicates
+from openclaw.memory.lint_contradictions import find_contradictions, find_relative_dates
+from openclaw.memory.lint_findings import (
     LEVELS,
     Document,
     Edit,
@@ -21,8 +23,6 @@ from openclaw.memory.findings import (
     quote,
     without_secrets,
 )
-from openclaw.memory.lint_checks import LinkChecker, find_duplicates
-from openclaw.memory.lint_contradictions import find_contradictions, find_relative_dates
 from openclaw.memory.markdown import read_page
 from openclaw.memory.notes import MAX_CHARS
 from openclaw.memory.pages import gathered_lines

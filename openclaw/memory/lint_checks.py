@@ -18,7 +18,15 @@ from urllib.parse import unquote
 from openclaw.frozen import frozen
 from openclaw.memory import correction_words as w
 from openclaw.memory.entries import MemoryEntry, Meta, format_entry, split_tail
-from openclaw.memory.findings import LEVELS, Document, Edit, LintContext, LintFinding, alike, quote
+from openclaw.memory.lint_findings import (
+    LEVELS,
+    Document,
+    Edit,
+    LintContext,
+    LintFinding,
+    alike,
+    quote,
+)
 from openclaw.memory.markdown import is_same_statement, read_page, statement_stems
 from openclaw.memory.notes import DAILY
 from openclaw.memory.pages import gathered_lines

@@ -8,7 +8,6 @@ from itertools import combinations
 
 from openclaw.memory.corrections import corrects, subject_keys
 from openclaw.memory.entries import strike_through
-from openclaw.memory.findings import Document, Edit, LintFinding, alike, quote
 from openclaw.memory.lint_checks import (
     MAX_IN_GROUP,
     LintItem,
@@ -18,6 +17,7 @@ from openclaw.memory.lint_checks import (
     relation,
     stems,
 )
+from openclaw.memory.lint_findings import Document, Edit, LintFinding, alike, quote
 from openclaw.nlp.dates import find_relative_days, has_date
 from openclaw.nlp.words import NEGATION, has_negation
 from openclaw.types import ToolProblem

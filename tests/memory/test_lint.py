@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from openclaw.memory.findings import Document, LintContext, LintFinding
 from openclaw.memory.lint import apply_fixes, format_diff, lint
 from openclaw.memory.lint_contradictions import first_relative_date
+from openclaw.memory.lint_findings import Document, LintContext, LintFinding
 from openclaw.memory.pages import SourceLine, update_page
 from tests.memory.test_corrections import BOTH_MAY_BE_TRUE, SAME_THING_OTHER_VALUE
 

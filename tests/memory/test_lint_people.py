@@ -7,8 +7,8 @@ from itertools import product
 import pytest
 
 from benchmarks.lint_sheets import HELD, TUNED
-from openclaw.memory.findings import Document, LintContext, LintFinding
 from openclaw.memory.lint import apply_fixes, lint
+from openclaw.memory.lint_findings import Document, LintContext, LintFinding
 
 SAME = tuple(zip(*TUNED, strict=True)) + tuple(zip(*HELD, strict=True))
 DATED = " <!-- fact, 2026-01-01 -->", " <!-- fact, 2026-02-01 -->"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from openclaw.memory.findings import Document, LintContext
 from openclaw.memory.lint import lint
+from openclaw.memory.lint_findings import Document, LintContext
 
 FAULTS = {
     "secret": (

@@ -34,8 +34,8 @@ from openclaw.maintenance.memory_lint import (
     staged_findings,
     staged_lines,
 )
-from openclaw.memory.findings import LintFinding
 from openclaw.memory.lint import format_diff, is_fault
+from openclaw.memory.lint_findings import LintFinding
 from openclaw.security.display import count_of, one_line
 from openclaw.security.untrusted import show_hidden
 from openclaw.storage.home import Home
