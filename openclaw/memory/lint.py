@@ -1,8 +1,7 @@
 """Runs all checks of the memory, and applies the edits of their findings.
 
-Pure functions on texts. This file checks single lines; `lint_checks` and `lint_contradictions`
-compare entries. `openclaw.maintenance.memory_lint` adds the checks that need the index, the
-conversations or git.
+Pure functions on texts. This file checks single lines, the other `lint_` modules whole memories.
+`openclaw.maintenance.memory_lint` adds the checks that need the index, the conversations or git.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 
-from openclaw.memory.lint_checks import LinkChecker, find_duplicates
 from openclaw.memory.lint_contradictions import find_contradictions, find_relative_dates
+from openclaw.memory.lint_duplicates import find_duplicates
 from openclaw.memory.lint_findings import (
     LEVELS,
     Document,
@@ -23,6 +22,7 @@ from openclaw.memory.lint_findings import (
     quote,
     without_secrets,
 )
+from openclaw.memory.lint_links import LinkChecker
 from openclaw.memory.markdown import read_page
 from openclaw.memory.notes import MAX_CHARS
 from openclaw.memory.pages import gathered_lines

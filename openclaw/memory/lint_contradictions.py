@@ -8,7 +8,7 @@ from itertools import combinations
 
 from openclaw.memory.corrections import corrects, subject_keys
 from openclaw.memory.entries import strike_through
-from openclaw.memory.lint_checks import (
+from openclaw.memory.lint_duplicates import (
     MAX_IN_GROUP,
     LintItem,
     items_of,
