@@ -16,8 +16,8 @@ from typing import Any
 
 from openclaw.retrieval import database
 from openclaw.retrieval.database import KnownFile
+from openclaw.retrieval.index_writer import Writer
 from openclaw.retrieval.snapshot import Snapshot, SnapshotCache
-from openclaw.retrieval.writer import Writer
 from openclaw.storage.safe_open import NotOrdinary, checked_database, make_folder, remove
 
 BUSY_SECONDS = 5.0

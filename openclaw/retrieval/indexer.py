@@ -22,8 +22,8 @@ from openclaw.retrieval import chunking, vector_upkeep
 from openclaw.retrieval.database import KnownFile, Stamp
 from openclaw.retrieval.documents import Unreadable, read_data, too_large
 from openclaw.retrieval.index_store import IndexStore, Stamped
+from openclaw.retrieval.index_writer import FileReading, Writer, postings
 from openclaw.retrieval.scan import MANY, FoundFile, IgnoreCache, IndexOptions, Scan
-from openclaw.retrieval.writer import FileReading, Writer, postings
 from openclaw.storage.file_kinds import kind_by_name
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock, owner
@@ -309,9 +309,9 @@ MODULES = (
     "../storage/foreign_readers",
     "chunking",
     "documents",
+    "index_writer",
     "tokens",
     "units",
-    "writer",
 )
 
 

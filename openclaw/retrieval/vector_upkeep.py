@@ -22,8 +22,8 @@ from openclaw.errors import ModelFailed
 from openclaw.retrieval.database import GROUP
 from openclaw.retrieval.embedders import TAKE_ANOTHER
 from openclaw.retrieval.index_store import IndexStore
+from openclaw.retrieval.index_writer import ROW_TYPE, Writer, add_vectors, context_key
 from openclaw.retrieval.shared_store import NAMED_DAYS, LazyStore, StoreFailed
-from openclaw.retrieval.writer import ROW_TYPE, Writer, add_vectors, context_key
 
 if TYPE_CHECKING:
     from openclaw.retrieval.embedder_choice import Embedder

@@ -15,8 +15,8 @@ import pytest
 from openclaw.retrieval import database, vector_upkeep
 from openclaw.retrieval.database import Stamp
 from openclaw.retrieval.index_store import IndexStore
+from openclaw.retrieval.index_writer import FileReading, Writer, context_key
 from openclaw.retrieval.snapshot import IN_MEMORY, SnapshotView
-from openclaw.retrieval.writer import FileReading, Writer, context_key
 from tests.fakes.index import count_words, matrix_of, split_lines
 
 SEA = "# Sea\n- the blue whale sings\n- the sea is blue blue blue\n"

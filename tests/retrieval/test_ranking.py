@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from openclaw.retrieval.chunking import Chunk, split
 from openclaw.retrieval.database import StoredChunk
+from openclaw.retrieval.index_writer import OWN_WEIGHT, postings
 from openclaw.retrieval.question import read_question
 from openclaw.retrieval.ranking import K1 as TERM_SATURATION
 from openclaw.retrieval.ranking import (
@@ -25,7 +26,6 @@ from openclaw.retrieval.ranking import (
     fuse,
 )
 from openclaw.retrieval.tokens import words
-from openclaw.retrieval.writer import OWN_WEIGHT, postings
 
 TODAY = date(2026, 11, 21)
 NO_ROWS = RowScores(np.empty(0, np.int64), np.empty(0, np.float32))

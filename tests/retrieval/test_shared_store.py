@@ -26,6 +26,7 @@ from llama_index.core.vector_stores.types import BasePydanticVectorStore
 from openclaw.cli.main import run
 from openclaw.config.file import read_values
 from openclaw.config.settings import build
+from openclaw.retrieval.index_writer import context_key
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.retrieval.search import Search, choose_store
 from openclaw.retrieval.shared_store import (
@@ -37,7 +38,6 @@ from openclaw.retrieval.shared_store import (
     run_for,
 )
 from openclaw.retrieval.shared_vectors import LEASE_SECONDS, SharedVectors, open_shared
-from openclaw.retrieval.writer import context_key
 from openclaw.storage.home import Home
 from tests.data.sample import sample
 from tests.fakes.embedder import WordEmbedder
