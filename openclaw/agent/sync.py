@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
-from openclaw.agent.merge_devices import Keep, SyncConflict, bring_in, merge_file
+from openclaw.agent.sync_merge import Keep, SyncConflict, bring_in, merge_file
 from openclaw.agent.undo import recover, session_of, undo_lock
 from openclaw.errors import OpenclawError, Refused, UsageError
 from openclaw.history.git_log import Blob, changed_blobs, turns

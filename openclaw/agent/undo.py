@@ -10,7 +10,7 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from openclaw.agent.merge_devices import bring_in
+from openclaw.agent.sync_merge import bring_in
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
 from openclaw.history.differences import turn_json

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.agent.merge_devices import merge_file
+from openclaw.agent.sync_merge import merge_file
 from openclaw.memory.pages import gather, refresh
 from openclaw.security.foreign_files import ForeignFiles
 from openclaw.storage.home import Home

@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from openclaw.agent.merge_devices import SyncConflict
 from openclaw.agent.sync import SyncResult
 from openclaw.agent.sync import sync as sync_home
+from openclaw.agent.sync_merge import SyncConflict
 from openclaw.cli.formatting import print_json, warn
 from openclaw.cli.open_agent import open_agent
 from openclaw.cli.options import AsJson
