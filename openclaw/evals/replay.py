@@ -25,7 +25,7 @@ from openclaw.config.file import parse_value
 from openclaw.config.settings import Settings, keys
 from openclaw.errors import ModelFailed, OpenclawError, UsageError
 from openclaw.evals.playback import NotRecorded, Playback
-from openclaw.evals.recorded import RecordedTurn
+from openclaw.evals.recorded_turns import RecordedTurn
 from openclaw.evals.replay_compare import ReplayedTurn, ReplayResult, compare
 from openclaw.evals.replay_home import ReplayHome, with_memory_of
 from openclaw.messages import Entry, TurnRecord

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from openclaw.agent import prompt
 from openclaw.agent.request import RequestBuilder, sha256_of
 from openclaw.evals.playback import call_key
-from openclaw.evals.recorded import RecordedTurn, answer_of
+from openclaw.evals.recorded_turns import RecordedTurn, answer_of
 from openclaw.frozen import frozen
 from openclaw.messages import Entry, ToolCall, ToolUse, TurnRecord, Usage
 from openclaw.models.base import ModelCard

@@ -20,7 +20,7 @@ from openclaw.agent.prompt import SOURCES, HeadCache
 from openclaw.agent.request import sha256_of
 from openclaw.config import Settings
 from openclaw.errors import ModelMissing
-from openclaw.evals.recorded import RecordedTurn, find_first_change
+from openclaw.evals.recorded_turns import RecordedTurn, find_first_change
 from openclaw.history.history import History
 from openclaw.history.turns import Turn
 from openclaw.home.open_home import OpenHome

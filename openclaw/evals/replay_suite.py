@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from openclaw.errors import UsageError
-from openclaw.evals.recorded import RecordedTurn, recorded_turns
+from openclaw.evals.recorded_turns import RecordedTurn, recorded_turns
 from openclaw.evals.replay import Replay
 from openclaw.evals.replay_compare import ReplayedTurn
 from openclaw.evals.replay_home import ReplayHome

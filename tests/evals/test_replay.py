@@ -15,7 +15,7 @@ from openclaw.agent.agent import Agent
 from openclaw.config import Settings
 from openclaw.config.settings import Git
 from openclaw.errors import ModelFailed, OpenclawError
-from openclaw.evals.recorded import recorded_turns
+from openclaw.evals.recorded_turns import recorded_turns
 from openclaw.evals.replay import Replay
 from openclaw.evals.replay_compare import ReplayedTurn
 from openclaw.evals.replay_home import ReplayHome, open_replay_home

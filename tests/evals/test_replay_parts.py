@@ -11,7 +11,7 @@ from openclaw.agent.agent import Agent
 from openclaw.cli.commands.sessions.replay import turn_lines
 from openclaw.config import Settings
 from openclaw.evals.playback import NotRecorded, Playback
-from openclaw.evals.recorded import RecordedTurn, find_first_change, recorded_turns
+from openclaw.evals.recorded_turns import RecordedTurn, find_first_change, recorded_turns
 from openclaw.evals.replay import count_unchanging, cues_from, real_calls
 from openclaw.evals.replay_compare import ReplayedTurn, ReplayResult, TurnDifference, word_diff
 from openclaw.messages import Entry, ToolCall, ToolUse

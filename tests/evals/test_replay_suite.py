@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.evals.recorded import RecordedTurn
+from openclaw.evals.recorded_turns import RecordedTurn
 from openclaw.evals.replay_compare import ReplayedTurn, ReplayResult
 from openclaw.evals.replay_suite import (
     EVERY,

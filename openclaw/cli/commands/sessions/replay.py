@@ -26,7 +26,7 @@ from openclaw.cli.formatting import (
 from openclaw.cli.options import AsJson, ModelName
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
-from openclaw.evals.recorded import recorded_turns
+from openclaw.evals.recorded_turns import recorded_turns
 from openclaw.evals.replay import Replay
 from openclaw.evals.replay_compare import Piece, ReplayedTurn, TurnDifference, count_verdicts
 from openclaw.evals.replay_home import open_replay_home
