@@ -62,7 +62,7 @@ class HttpServer:
             timeout_graceful_shutdown=STOP_SECONDS,
         )
         self._uvicorn = _Uvicorn(config, service.runs)
-        for line in service.warm.recover():
+        for line in service.shared.recover():
             sys.stderr.write(f"{line}\n")
         self._write_file()
         jobs = ServedJobs(service)

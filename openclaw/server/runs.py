@@ -20,7 +20,7 @@ from openclaw.errors import OpenclawError, UsageError, describe_unexpected
 from openclaw.security.display import whole_call
 from openclaw.security.grants import Grant
 from openclaw.security.policy import Declined, PermissionQuestion
-from openclaw.server.warm import WarmHome
+from openclaw.server.shared_home import SharedHome
 from openclaw.server.wire import PromptRequest, event_to_json
 from openclaw.sessions.session import Session
 from openclaw.stopping import check_stop, stopped_by
@@ -219,8 +219,8 @@ class Run:
 
 
 class Runs:
-    def __init__(self, warm: WarmHome) -> None:
-        self._warm = warm
+    def __init__(self, shared: SharedHome) -> None:
+        self._shared = shared
         self._lock = threading.Lock()
         self._runs: dict[str, Run] = {}
 
@@ -240,7 +240,7 @@ class Runs:
             if known := self.find(key):
                 return known
             self._forget_old()
-            agent = self._warm.open(request, settings)
+            agent = self._shared.open(request, settings)
             try:
                 chosen = session or agent.sessions.choose(
                     request.latest, request.session, agent.model_name
@@ -248,7 +248,7 @@ class Runs:
                 prepare(agent)
                 run = Run(request, chosen, agent, key)
             except BaseException:
-                self._warm.close(agent)
+                self._shared.close(agent)
                 raise
             self._runs[run.id] = run
         threading.Thread(target=self._drive, args=(run,), name=f"run {run.id}").start()
@@ -279,7 +279,7 @@ class Runs:
             run.drive(lambda: self._get_ready(run))
         finally:
             with suppress(OpenclawError, OSError):
-                self._warm.close(run.agent)
+                self._shared.close(run.agent)
             run.end()
 
     def _get_ready(self, run: Run) -> None:
@@ -291,7 +291,7 @@ class Runs:
                 check_stop()
         run.state = "preparing"
         with suppress(OpenclawError):  # the turn raises it again, and tells it
-            self._warm.share_model(run.agent)
+            self._shared.share_model(run.agent)
 
     def _forget_old(self) -> None:
         old = time.time() - KEPT_SECONDS

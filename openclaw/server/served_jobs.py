@@ -1,4 +1,4 @@
-"""The jobs of a home, run by its server: by the same rules as `openclaw jobs run`, with the warm
+"""The jobs of a home, run by its server: by the same rules as `openclaw jobs run`, with the shared
 model."""
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from openclaw.home.command_turns import record_command
 from openclaw.security.audit import Audit
 from openclaw.server.access_tokens import Tokens, tokens_file
 from openclaw.server.runs import Runs
-from openclaw.server.warm import WarmHome
+from openclaw.server.shared_home import SharedHome
 from openclaw.server.wire import HttpError, PromptRequest
 from openclaw.sessions.store import SessionStore, open_store
 from openclaw.skills.skill import Skill
@@ -32,14 +32,14 @@ class Service:
     def __init__(self, home: Home, token: str = "", end: Callable[[], None] = lambda: None) -> None:
         self.home, self.end, self.port = home, end, 0
         self.tokens = Tokens(tokens_file(home), token)
-        self.warm = WarmHome(home)
-        self.runs = Runs(self.warm)
+        self.shared = SharedHome(home)
+        self.runs = Runs(self.shared)
         self.began_at = time.time()
 
     def close(self) -> None:
         """Stop what runs, and close the home."""
         self.runs.stop_all(STOP_SECONDS)
-        self.warm.end()
+        self.shared.end()
 
     @property
     def sessions(self) -> SessionStore:
@@ -47,18 +47,18 @@ class Service:
 
     @contextmanager
     def agent(self, *, model: bool = False) -> Iterator[Agent]:
-        """Open an agent over the home, on request with the warm model and search. Raises as
+        """Open an agent over the home, on request with the shared model and search. Raises as
         opening them does."""
         if not model:
             with closing(Agent.open(self.home, load_settings(self.home))) as agent:
                 yield agent
             return
-        agent = self.warm.open(PromptRequest(""))
+        agent = self.shared.open(PromptRequest(""))
         try:
-            self.warm.share_model(agent)
+            self.shared.share_model(agent)
             yield agent
         finally:
-            self.warm.close(agent)
+            self.shared.close(agent)
 
     def user_skills(self) -> list[Skill]:
         with self.agent() as agent:

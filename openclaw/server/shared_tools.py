@@ -146,7 +146,7 @@ class SharedTools:
     def prepare(self) -> None:
         """Load what the first search needs, which takes longer than the search."""
         with suppress(OpenclawError, OSError):
-            self.service.warm.search("openclaw", 1, "", "")
+            self.service.shared.search("openclaw", 1, "", "")
 
     def call(self, caller: Caller, name: str, arguments: Mapping[str, Any]) -> ToolAnswer:
         """Run a tool and log it. Raises ToolProblem when it fails, with the reason in words."""
@@ -191,7 +191,7 @@ class SharedTools:
     ) -> ToolAnswer:
         """Search the user's notes and memory. Returns passages with path and lines."""
         most = max(1, min(k, MAX_PASSAGES))
-        found, notices = self.service.warm.search(query, most, path, since)
+        found, notices = self.service.shared.search(query, most, path, since)
         results = [
             {
                 "id": f"{each.path}:{each.start_line}-{each.end_line}",
@@ -253,12 +253,12 @@ class SharedTools:
             if named.startswith("sessions/"):
                 raise
             with suppress(ToolProblem):
-                return named, self.service.warm.read_indexed(named)
+                return named, self.service.shared.read_indexed(named)
             raise closed
         if data is None:
             raise ToolProblem(f"there is no file {path}")
         if kind_by_name(path) == "pdf":
-            return path, self.service.warm.read_indexed(path)
+            return path, self.service.shared.read_indexed(path)
         return path, decode(data).replace("\r\n", "\n").replace("\r", "\n")
 
     @shared("remember", "write")

@@ -22,7 +22,7 @@ from openclaw.messages import Material
 from openclaw.security.grants import Grant
 from openclaw.security.policy import Declined, PermissionQuestion
 from openclaw.server.server_client import KeptGrants, RunningServer, find_server
-from openclaw.server.warm import WarmHome
+from openclaw.server.shared_home import SharedHome
 from openclaw.server.wire import PromptRequest
 from openclaw.storage.home import Home
 from openclaw.types import Shown
@@ -56,7 +56,7 @@ def test_attached_lines_of_a_file_reach_a_server_as_they_are() -> None:
 
 def test_wrong_settings_do_not_end_a_server_that_starts(tmp_path: Path) -> None:
     home = Home(copy_home(tmp_path / "home", "modle: x\n"))
-    (told,) = WarmHome(home).recover()
+    (told,) = SharedHome(home).recover()
     assert "modle" in told
 
 

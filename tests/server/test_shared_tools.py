@@ -93,7 +93,7 @@ def test_conversations_stay_closed_where_the_users_own_search_reads_them(
     )
     talk = {"version": 2, "id": "one", "messages": [{"role": "user", "content": "A boat, Tern."}]}
     (home / "sessions/one.json").write_text(json.dumps(talk))
-    assert tools.service.warm.search("boat", 5, "", "")[0]
+    assert tools.service.shared.search("boat", 5, "", "")[0]
     assert json.loads(use(tools, "search", query="boat"))["results"] == []
     with pytest.raises(ToolProblem, match="is closed"):
         use(tools, "fetch", id="sessions/one.json:1")

@@ -364,7 +364,7 @@ class EditorAgent:
         with self._opening:
             if home.root not in self._services:
                 service = self._services[home.root] = Service(home)
-                self._news += service.warm.recover()  # which may complete what is loaded next
+                self._news += service.shared.recover()  # which may complete what is loaded next
             return self._services[home.root]
 
     def _find(self, session_id: str) -> EditorSession:

@@ -89,6 +89,6 @@ def _todo(service: Service, words: str) -> str:
 def _search(service: Service, words: str) -> str:
     if not words:
         raise UsageError("which words?", "/memory WORDS")
-    found, notices = service.warm.search(words, FOUND, "", "")
+    found, notices = service.shared.search(words, FOUND, "", "")
     lines = [f"- {p.path}:{p.start_line}: {one_line(p.text, 200)}" for p in found]
     return "\n".join([*map(one_line, notices), *(lines or ["Nothing was found."])])

@@ -59,7 +59,7 @@ def search(
     """The passages that a search of memory finds, as of now."""
     if not q.strip():
         raise HttpError(400, "say what to look for: q")
-    passages, notices = call.server.warm.search(q, k, path, since)
+    passages, notices = call.server.shared.search(q, k, path, since)
     return {"passages": [each.as_json(explain=explain) for each in passages], "notices": notices}
 
 

@@ -1,4 +1,4 @@
-"""The parts of an open home that stay warm between the runs of a server."""
+"""The parts of an open home that the runs of a server share."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class SharedModel:
             self._model.close()
 
 
-class WarmHome:
+class SharedHome:
     """Opens agents over one home, which share their models, and hand search and MCP servers on."""
 
     def __init__(self, home: Home) -> None:
