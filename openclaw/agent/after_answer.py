@@ -22,7 +22,7 @@ from openclaw.receipt import NO_CHANGES, Receipt
 from openclaw.security.masking import map_texts
 from openclaw.security.untrusted import defuse
 from openclaw.sessions.session import Session, SessionState, turn_starts
-from openclaw.sessions.session_files import notes_path
+from openclaw.sessions.store import notes_path
 from openclaw.sessions.working_notes import WorkingNotes
 from openclaw.types import ToolProblem
 

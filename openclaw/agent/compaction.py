@@ -17,7 +17,7 @@ from openclaw.nlp.identifiers import has_identifier, identifiers
 from openclaw.nlp.statements import lasting_facts
 from openclaw.nlp.words import has_negation, missing_words, significant_words
 from openclaw.sessions.session import Session
-from openclaw.sessions.session_files import notes_path
+from openclaw.sessions.store import notes_path
 from openclaw.sessions.working_notes import WorkingNotes
 from openclaw.tools.tool import closed_object
 from openclaw.types import ToolProblem

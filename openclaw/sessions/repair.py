@@ -35,7 +35,7 @@ from openclaw.sessions.session import (
     unlist,
     without,
 )
-from openclaw.sessions.session_files import SessionFolder, in_words
+from openclaw.sessions.store import SessionStore, in_words
 from openclaw.storage.merge import Merged, conflicts, merge, sides
 from openclaw.storage.safe_open import (
     BOM,
@@ -262,7 +262,7 @@ class BrokenFile:
     reason: str
 
 
-class SessionRepair(SessionFolder):
+class SessionRepair(SessionStore):
     """The sessions of one home, for finding and repairing broken files."""
 
     def cases(self) -> Iterator[BrokenFile]:

@@ -13,9 +13,8 @@ from openclaw.cli.main import run
 from openclaw.errors import Damaged, OpenclawError
 from openclaw.messages import Entry
 from openclaw.sessions.session import ARCHIVED, Session
-from openclaw.sessions.session_files import notes_path
 from openclaw.sessions.session_search import search
-from openclaw.sessions.store import SessionStore
+from openclaw.sessions.store import SessionStore, notes_path
 from tests.fakes.command import CommandLine
 from tests.fakes.needs import posix
 from tests.fakes.talk import talk

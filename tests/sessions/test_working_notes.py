@@ -13,7 +13,7 @@ from openclaw.agent.recording import make_receipt
 from openclaw.messages import Entry, ToolUse
 from openclaw.models.token_count import count
 from openclaw.sessions.session import Session
-from openclaw.sessions.session_files import notes_path
+from openclaw.sessions.store import notes_path
 from openclaw.sessions.working_notes import (
     FACTS,
     FINDINGS,

@@ -22,7 +22,7 @@ from openclaw.history.turns import TALK, Turn
 from openclaw.security.audit import read_actions
 from openclaw.security.display import minute, one_line
 from openclaw.sessions.session import is_generated_id
-from openclaw.sessions.session_files import SHORT_ID
+from openclaw.sessions.store import SHORT_ID
 
 SUBJECT = 50
 HEADERS = ("ID", "AT", "KIND", "FILES", "LINES", "SESSION", "SUBJECT", "")

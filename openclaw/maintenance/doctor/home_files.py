@@ -25,7 +25,7 @@ from openclaw.memory.markdown import change_file, read_markdown
 from openclaw.memory.task_lines import read_task_page, write_ids
 from openclaw.security.display import some_of
 from openclaw.sessions.session import from_json
-from openclaw.sessions.session_files import last_updated
+from openclaw.sessions.store import last_updated
 from openclaw.skills.frontmatter import yaml_reason
 from openclaw.skills.skill import check_skill, roots, skill_files
 from openclaw.storage.git import Git, GitError, is_own
