@@ -23,7 +23,7 @@ from pathlib import Path
 
 from benchmarks.recall import kind, opened
 from benchmarks.recall_score import Corpus, Line, Question, Score, mean, score
-from openclaw.home.recall_worker import MAX_PASSAGES, MAX_TOKENS
+from openclaw.home.search_worker import MAX_PASSAGES, MAX_TOKENS
 from openclaw.memory.pages import PEOPLE, gather, gathered_lines
 from openclaw.models.catalog import embedding_files
 from openclaw.models.token_count import count

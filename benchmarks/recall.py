@@ -31,7 +31,7 @@ from pathlib import Path
 from benchmarks.recall_bm25 import PlainBM25
 from benchmarks.recall_score import Corpus, Question, Score, groups, load_questions, mean, score
 from openclaw.agent.memory_lookup import kind_of_prompt
-from openclaw.home.recall_worker import MAX_PASSAGES, MAX_TOKENS
+from openclaw.home.search_worker import MAX_PASSAGES, MAX_TOKENS
 from openclaw.models.catalog import embedding_files
 from openclaw.models.token_count import count
 from openclaw.nlp.intent import read_cues

@@ -44,7 +44,7 @@ LATE_IMPORTS: dict[str, set[str]] = {
     },
     "openclaw.cli.dispatch": {"openclaw.cli.shell_completion"},
     "openclaw.cli.main": {"openclaw.cli.error_report"},
-    "openclaw.home.recall": {"openclaw.nlp.classifier", "openclaw.nlp.intent"},
+    "openclaw.home.search_client": {"openclaw.nlp.classifier", "openclaw.nlp.intent"},
     "openclaw.home.open_home": {
         "openclaw.hooks.hooks",
         "openclaw.models.registry",

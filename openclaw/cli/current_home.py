@@ -20,7 +20,7 @@ from openclaw.types import KeepsWrites, ToolProblem
 if TYPE_CHECKING:
     from openclaw.config import Settings
     from openclaw.history.history import Command
-    from openclaw.home.recall import Recall
+    from openclaw.home.search_client import SearchClient
 
 
 SEARCH, HOME = "openclaw.search", "openclaw.home"
@@ -36,7 +36,7 @@ def current_home(ctx: typer.Context, *, notes: bool = False, reading: bool = Fal
     found: Home | None = ctx.meta.get(HOME)
     if found is not None:
         return found
-    search: Recall | None = ctx.meta.get(SEARCH)  # begun only in a trusted home
+    search: SearchClient | None = ctx.meta.get(SEARCH)  # begun only in a trusted home
     home = search.home if search else find_named_home(ctx, notes=notes)
     if search or is_trusted(home):
         ctx.meta[HOME] = home

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from openclaw.cli.command_names import COMMANDS, HOME_OPTION, OWN_OPTIONS, split_global_options
 from openclaw.errors import OpenclawError
-from openclaw.home.recall import Recall, start_early
+from openclaw.home.search_client import SearchClient, start_early
 from openclaw.storage.home import find_home
 from openclaw.storage.safe_open import is_ordinary
 from openclaw.storage.trust_store import is_trusted
 
 
-def search_early(words: Sequence[str]) -> Recall | None:
+def search_early(words: Sequence[str]) -> SearchClient | None:
     """Start the search of the home for which a command line has a prompt; None when it has none, or
     when something else comes first: a question to the user, a server, an error."""
     options, rest = split_global_options(words)

@@ -13,7 +13,7 @@ from openclaw import __version__
 from openclaw.cli.command_names import HELP
 from openclaw.cli.current_home import SEARCH
 from openclaw.cli.dispatch import CommandGroup, skip_coercion
-from openclaw.home.recall import Recall
+from openclaw.home.search_client import SearchClient
 
 app = typer.Typer(
     cls=CommandGroup,
@@ -56,7 +56,7 @@ def enter(
     ctx.meta[SEARCH], ctx.obj = ctx.obj, home
 
 
-def run(words: Sequence[str] | None = None, search: Recall | None = None) -> int:
+def run(words: Sequence[str] | None = None, search: SearchClient | None = None) -> int:
     """Run the command line; returns the exit code (README, Exit codes). `search` was started for
     its prompt."""
     words = [_as_text(word) for word in (sys.argv[1:] if words is None else words)]

@@ -15,7 +15,7 @@ from openclaw.config import Settings, add_line, load_settings
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.events import Progress
 from openclaw.history.history import History, command
-from openclaw.home.recall import Recall
+from openclaw.home.search_client import SearchClient
 from openclaw.memory.todos import TodoFile
 from openclaw.models.base import Model, Request, without_retries
 from openclaw.models.token_count import Meters
@@ -128,7 +128,7 @@ class OpenHome:
         ask: Ask | None = None,
         use_memory: bool = True,
         saving: bool = True,
-        recall: Recall | None = None,
+        recall: SearchClient | None = None,
     ) -> Self:
         """Open a home. Model, servers and files are opened only when they are needed; `recall` is a
         search that was started already."""
@@ -230,9 +230,9 @@ class OpenHome:
             model.close()
 
     @cached_property
-    def recall(self) -> Recall:
+    def recall(self) -> SearchClient:
         """The search, in a process of its own that starts with the first question."""
-        return Recall(self.home)
+        return SearchClient(self.home)
 
     @cached_property
     def mcp_tools(self) -> McpServers | None:
@@ -244,7 +244,7 @@ class OpenHome:
 
         return open_servers(self.home, self.settings, self.tell)
 
-    def hand_over(self) -> tuple[Recall | None, McpServers | None]:
+    def hand_over(self) -> tuple[SearchClient | None, McpServers | None]:
         """Return the search and the servers, if open, to be used by another open home."""
         return self.__dict__.pop("recall", None), self.__dict__.pop("mcp_tools", None)
 

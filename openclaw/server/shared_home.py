@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from openclaw.agent.agent import Agent
 from openclaw.config import Settings, load_settings
 from openclaw.errors import OpenclawError
-from openclaw.home.recall import Recall
+from openclaw.home.search_client import SearchClient
 from openclaw.jobs.unattended import unattended_settings
 from openclaw.messages import Waiting
 from openclaw.models.base import Chunk, Model, ModelCard, Request
@@ -117,7 +117,7 @@ class SharedHome:
         self.home = home
         self._lock = threading.Lock()
         self._models: dict[str, tuple[Settings, SharedModel]] = {}
-        self._recall: Recall | None = None
+        self._recall: SearchClient | None = None
         self._served: McpServers | None = None
         self._search: tuple[Settings, Search] | None = None
 

@@ -69,7 +69,7 @@ def test_a_child_finds_the_program_that_its_parent_runs_and_nothing_in_its_folde
     assert "commands" in run(python_command("pip", "help"), taken).casefold()
     assert run(python_command("openclaw", "--version"), taken).startswith("openclaw ")
     subprocess.run(
-        python_command("openclaw.home.recall_worker", str(taken)),
+        python_command("openclaw.home.search_worker", str(taken)),
         cwd=taken,
         stdin=subprocess.DEVNULL,
         check=True,

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import IO
 
 from openclaw.config import load_settings
-from openclaw.home.recall_worker import lines_of, serve
+from openclaw.home.search_worker import lines_of, serve
 from openclaw.retrieval.search import open_search
 from openclaw.storage.home import Home
 
 
 class SearchThread:
-    """Takes the place of the process that `Recall` launches, behind the same two pipes."""
+    """Takes the place of the process that `SearchClient` launches, behind the same two pipes."""
 
     def __init__(self, root: Path) -> None:
         given, self.stdin = _pipe()

@@ -258,6 +258,6 @@ def test_no_text_is_searched_to_its_end_for_each_of_its_parts(name: str) -> None
 
 def test_neither_reading_a_file_nor_a_turn_loads_numpy() -> None:
     """Its import takes as long as all that follows an answer."""
-    code = "import openclaw.agent.after_answer, openclaw.agent.turn, openclaw.home.recall"
+    code = "import openclaw.agent.after_answer, openclaw.agent.turn, openclaw.home.search_client"
     own = "openclaw.retrieval.documents"
     assert loaded_by(code, own, "numpy") == [own]

@@ -10,7 +10,7 @@ import typer
 from openclaw.cli import options
 from openclaw.cli.current_home import SEARCH, current_home
 from openclaw.cli.dispatch import IMPLICIT, check_prompt, find_function
-from openclaw.home.recall import read_early
+from openclaw.home.search_client import read_early
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the answer only.")]
 Stdin = Annotated[

@@ -19,7 +19,7 @@ from openclaw.cli.formatting import for_stream, print_json, warn
 from openclaw.cli.options import AsJson, NoServer, Since
 from openclaw.config import load_settings
 from openclaw.errors import OpenclawError, UsageError
-from openclaw.home.recall import finish_index
+from openclaw.home.search_client import finish_index
 from openclaw.retrieval.passages import Passage
 from openclaw.retrieval.scan import find_notes_outside, index_options
 from openclaw.security.display import one_line, some_lines

@@ -1,4 +1,4 @@
-"""Recall: what a prompt is about is looked up beside the turn, and put into its tail as data."""
+"""What a prompt is about is looked up beside the turn, and put into its tail as data."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from openclaw.cli.current_home import HOME, SEARCH
 from openclaw.cli.open_agent import open_agent
 from openclaw.config import load_settings
 from openclaw.events import Event, Retrieval, Trouble
-from openclaw.home.recall import (
+from openclaw.home.search_client import (
     BROKEN,
     LEAST_READING_SECONDS,
-    Recall,
+    SearchClient,
     launch,
     read_early,
     start_early,
     too_late,
 )
-from openclaw.home.recall_worker import at_most_tokens, lines_of, serve
+from openclaw.home.search_worker import at_most_tokens, lines_of, serve
 from openclaw.nlp.intent import Cues, read_cues
 from openclaw.retrieval.scan import MANY
 from openclaw.retrieval.search import open_search
@@ -232,7 +232,7 @@ def test_memory_that_stands_in_the_head_is_not_looked_up(tmp_path: Path) -> None
 
 
 def test_a_search_that_dies_is_started_again(tmp_path: Path) -> None:
-    recall = Recall(Home(home_with(tmp_path / "home")))
+    recall = SearchClient(Home(home_with(tmp_path / "home")))
     recall.send_question("When does the plumber come?", ())
     assert recall.wait_for_passages(patience=60.0)
     process = recall._process
@@ -247,7 +247,7 @@ def test_a_search_that_dies_is_started_again(tmp_path: Path) -> None:
 
 
 def test_a_search_that_takes_too_long_is_not_waited_for(tmp_path: Path) -> None:
-    recall = Recall(Home(home_with(tmp_path / "home")), launch=SearchThread)
+    recall = SearchClient(Home(home_with(tmp_path / "home")), launch=SearchThread)
     recall.send_question("When does the plumber come?", ())
     assert recall.wait_for_passages(patience=0.0) == []
     assert recall.take_notices() == [too_late(0.0, None)]
@@ -312,10 +312,10 @@ class StillReading(Silent):
         raise AssertionError("it is left to finish the index")
 
 
-def reading_recall(folder: Path) -> tuple[Recall, StillReading]:
+def reading_recall(folder: Path) -> tuple[SearchClient, StillReading]:
     """A recall whose search is reading files."""
     search = StillReading(folder)
-    return Recall(Home(folder), launch=lambda root: search), search
+    return SearchClient(Home(folder), launch=lambda root: search), search
 
 
 def test_a_search_that_still_reads_files_is_told_as_such_and_left_to_it(tmp_path: Path) -> None:
@@ -375,7 +375,7 @@ def test_a_home_that_was_searched_before_is_searched_early(
 
 @pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="Linux weighs no sessions")
 def test_a_search_started_by_hand_leaves_its_terminal_as_it_is(tmp_path: Path) -> None:
-    command = python_command("openclaw.home.recall_worker", str(home_with(tmp_path / "home")))
+    command = python_command("openclaw.home.search_worker", str(home_with(tmp_path / "home")))
     words = ["sh", "-c", '"$@" </dev/null; cat /proc/self/autogroup', "sh", *command]
     ran = subprocess.run(words, start_new_session=True, capture_output=True, text=True, check=True)
     assert ran.stdout.endswith("nice 0\n")
@@ -570,7 +570,7 @@ def test_no_cue_is_needed_to_be_looked_up() -> None:
 def test_a_search_that_was_started_early_ends_where_memory_is_not_looked_up(tmp_path: Path) -> None:
     home = Home(home_with(tmp_path / "home"))
     (home.root / "openclaw.yaml").write_text("recall: off\n", "utf-8")
-    search = Recall(home, launch=Silent)
+    search = SearchClient(home, launch=Silent)
     search.start_process()
     context: Any = SimpleNamespace(obj=None, meta={HOME: home, SEARCH: search})
     with closing(open_agent(context)):

@@ -1,4 +1,4 @@
-"""The search as a turn uses it: a client of the process `recall_worker`, started when needed.
+"""The search as a turn uses it: a client of the process `search_worker`, started when needed.
 
 It imports little, so that the process of a prompt starts before the rest of the agent is loaded.
 """
@@ -49,19 +49,19 @@ class SearchProcess(Protocol):
 def launch(root: Path) -> SearchProcess:
     """Start the search process of the home at `root`."""
     started: Any = subprocess.Popen(
-        python_command("openclaw.home.recall_worker", str(root)),
+        python_command("openclaw.home.search_worker", str(root)),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         encoding="utf-8",
-        start_new_session=True,  # it may outlive the terminal, see `Recall.close`
+        start_new_session=True,  # it may outlive the terminal, see `SearchClient.close`
     )
     process: SearchProcess = started
     return process
 
 
 @dataclass(slots=True)
-class Recall:
+class SearchClient:
     """Asks the search process of a home.
 
     notices       lines for the user
@@ -228,17 +228,17 @@ def finish_index(home: Home) -> None:
     _left.append(process)
 
 
-def start_early(home: Home) -> Recall:
+def start_early(home: Home) -> SearchClient:
     """Start the search of a home while the agent is still being loaded. It is not started where
     memory was never searched, or where it would take the only processor."""
-    recall = Recall(home)
+    recall = SearchClient(home)
     searched = home.private / "index" / "index.sqlite"
     if searched.exists() and (os.cpu_count() or 1) > 1:
         recall.start_process()
     return recall
 
 
-def read_early(prompt: str, search: Recall | None) -> None:
+def read_early(prompt: str, search: SearchClient | None) -> None:
     """Read a prompt while the agent is still being loaded, and end its search when it turns out to
     be small talk, which nothing is looked up for. The turn then has done it: most of it is
     unpacking in C, beside which other threads run."""

@@ -1,6 +1,6 @@
 """The search as a process of its own: one JSON object a line in, one out.
 
-    python -m openclaw.home.recall_worker HOME
+    python -m openclaw.home.search_worker HOME
 
 Its imports take long, and llama.cpp holds the interpreter while it loads a model: as a process of
 its own the search costs a turn nothing. LlamaIndex, whose import takes most of a second and 60 MB,
