@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from openclaw.errors import OpenclawError
-from openclaw.history.blame import Line
 from openclaw.history.differences import Difference, turn_differences
 from openclaw.history.turns import TALK, Turn
 from openclaw.home.open_home import OpenHome
-from openclaw.inspection.exchange import find_exchange, writer_of
-from openclaw.inspection.why import parse_session
+from openclaw.inspection.blame import Line, writer_of
+from openclaw.inspection.why import find_exchange, parse_session
 from openclaw.security.display import count_of, first_line, harmless, minute, one_line
 
 KINDS = {"outside": "edited outside"}

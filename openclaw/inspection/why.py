@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from openclaw.errors import UsageError
+from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
 from openclaw.history.history import History
 from openclaw.history.turns import Turn
 from openclaw.home.open_home import OpenHome
 from openclaw.messages import Entry, ToolUse, TurnRecord
-from openclaw.security.display import count_of
+from openclaw.security.display import count_of, main_argument
 from openclaw.sessions.session import Session, from_json, turn_starts
 from openclaw.sessions.store import SessionStore
 
@@ -152,3 +152,27 @@ def parse_session(data: bytes | None, session_id: str) -> Session | None:
         return from_json(data.decode("utf-8-sig"), session_id) if data is not None else None
     except ValueError:
         return None
+
+
+@frozen
+class Exchange:
+    """The prompt and the answer of a turn, "" when not known, and the calls between them."""
+
+    prompt: str = ""
+    answer: str = ""
+    calls: tuple[str, ...] = ()
+
+
+def find_exchange(open_home: OpenHome, turn: Turn) -> Exchange:
+    """The prompt, answer and calls of a turn. All are empty for an undo, and where the conversation
+    is not kept."""
+    try:
+        found = why_of(open_home, turn)
+    except OpenclawError:
+        return Exchange()
+    calls = (
+        f"{call.tool} {main_argument(call.input)}".rstrip() + ("" if call.ok else " (failed)")
+        for step in found.steps
+        for call in step.calls
+    )
+    return Exchange(found.prompt, found.answer, tuple(calls))

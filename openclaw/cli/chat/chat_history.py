@@ -16,7 +16,7 @@ from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
 from openclaw.history.differences import turn_differences
 from openclaw.history.turns import Turn
-from openclaw.inspection.exchange import find_blame
+from openclaw.inspection.blame import find_blame
 from openclaw.inspection.turn_lines import conflict_lines, undo_lines
 from openclaw.messages import Material, skill_prompt
 from openclaw.security.display import one_line

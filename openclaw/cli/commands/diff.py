@@ -13,7 +13,8 @@ from openclaw.cli.history_lines import blame_lines, blamed_turn_lines, diff_line
 from openclaw.cli.open_agent import open_history
 from openclaw.cli.options import AsJson
 from openclaw.history.differences import turn_differences, turn_json
-from openclaw.inspection.exchange import blame_json, find_blame, find_exchange
+from openclaw.inspection.blame import blame_json, find_blame
+from openclaw.inspection.why import find_exchange
 
 Ref = Annotated[
     str,

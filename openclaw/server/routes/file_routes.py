@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.agent.agent import Agent
-from openclaw.history.blame import blame
-from openclaw.inspection.exchange import blame_json
+from openclaw.inspection.blame import blame, blame_json
 from openclaw.models.token_count import count
 from openclaw.security.policy import is_identity
 from openclaw.server.api import (

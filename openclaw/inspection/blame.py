@@ -1,21 +1,21 @@
-"""The prompt and the answer behind an entry of the history, and the lines of a file with the entry
-that wrote each."""
+"""Which turn wrote each line of a file."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
-from openclaw.history.blame import Line, blame
+from openclaw.history.differences import lines_of
 from openclaw.history.turns import Turn
 from openclaw.home.open_home import OpenHome
-from openclaw.inspection.why import why_of
-from openclaw.security.display import main_argument
+from openclaw.inspection.why import find_exchange
 from openclaw.storage.home import Home
+from openclaw.storage.merge import blocks
 from openclaw.storage.safe_open import read_bytes
 from openclaw.types import ToolProblem
 
@@ -23,27 +23,71 @@ _LINES = re.compile(r"(.+):(\d+)(?:-(\d+))?")
 
 
 @frozen
-class Exchange:
-    """The prompt and the answer of a turn, "" when not known, and the calls between them."""
+class Line:
+    """One line of a file, from 1. `turn` is the entry of the history that wrote it, None for one
+    that is in no entry yet."""
 
-    prompt: str = ""
-    answer: str = ""
-    calls: tuple[str, ...] = ()
+    number: int
+    text: str
+    turn: Turn | None
 
 
-def find_exchange(open_home: OpenHome, turn: Turn) -> Exchange:
-    """The prompt, answer and calls of a turn. All are empty for an undo, and where the conversation
-    is not kept."""
-    try:
-        found = why_of(open_home, turn)
-    except OpenclawError:
-        return Exchange()
-    calls = (
-        f"{call.tool} {main_argument(call.input)}".rstrip() + ("" if call.ok else " (failed)")
-        for step in found.steps
-        for call in step.calls
-    )
-    return Exchange(found.prompt, found.answer, tuple(calls))
+@dataclass(slots=True)
+class _Trail:
+    """Lines that are followed together: where in the content `lines` each line of today stands, by
+    its index. `turn` has them unless an older version has them as well. A trail that is `lost` is
+    that of an undo, whose lines may turn up again in any older version."""
+
+    lines: list[bytes]
+    places: dict[int, int]
+    turn: Turn | None
+    lost: bool = False
+
+
+@dataclass(slots=True)
+class _Search:
+    """The lines whose writer is found, and the trails of the others."""
+
+    found: dict[int, Turn | None] = field(default_factory=dict)
+    trails: list[_Trail] = field(default_factory=list)
+
+    def compare(self, older: _Trail) -> None:
+        """Let an older version take over the lines that it has; the others are their writers'."""
+        left: list[_Trail] = []
+        for trail in self.trails:
+            kept = {
+                a + n: c + n
+                for kind, a, b, c, _ in blocks(trail.lines, older.lines)
+                if kind == "equal"
+                for n in range(b - a)
+            }
+            for line, at in list(trail.places.items()):
+                if at in kept:
+                    older.places[line] = kept[at]
+                    del trail.places[line]
+            if trail.lost or (trail.turn and trail.turn.kind in ("undo", "redo")):
+                trail.lost = True
+                left.append(trail)
+            else:
+                self.found.update(dict.fromkeys(trail.places, trail.turn))
+        self.trails = [trail for trail in (*left, older) if trail.places]
+
+
+def blame(versions: Iterable[tuple[Turn | None, bytes | None]], now: bytes) -> list[Line]:
+    """The lines of `now`, each with its writer. `versions` are the file's, newest first, each with
+    the entry that made it; no more of them are read than are needed."""
+    lines = lines_of(now)
+    search = _Search(trails=[_Trail(lines, {n: n for n in range(len(lines))}, None)])
+    for turn, content in versions if lines else ():
+        search.compare(_Trail(lines_of(content or b""), {}, turn))
+        if not search.trails:
+            break
+    for trail in search.trails:
+        search.found.update(dict.fromkeys(trail.places, trail.turn))
+    return [
+        Line(number + 1, line.decode("utf-8", "replace").rstrip("\r\n"), search.found.get(number))
+        for number, line in enumerate(lines)
+    ]
 
 
 def find_blame(open_home: OpenHome, where: str) -> tuple[str, list[Line]]:
