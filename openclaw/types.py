@@ -229,7 +229,7 @@ Category = Literal["preference", "fact", "decision", "entity", "other"]
 
 
 @frozen
-class Page:
+class WebPage:
     """A page as text. `title` is one line, "" when it has none."""
 
     title: str

@@ -23,7 +23,7 @@ NO_RECORD = "no record was kept of this turn: only its steps are known"
 
 
 @frozen
-class ModelStep:
+class WhyStep:
     """One reply of the model: its thoughts, its text, its calls with their results, and the hints
     that it was given besides."""
 
@@ -48,7 +48,7 @@ class Why:
     offered: tuple[Found, ...] = ()
     left_out: tuple[Found, ...] = ()
     cut: tuple[Found, ...] = ()
-    steps: tuple[ModelStep, ...] = ()
+    steps: tuple[WhyStep, ...] = ()
     answer: str = ""
     citations: tuple[Found, ...] = ()
     sources: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ def why(session: str, messages: Sequence[Entry], number: int, shown_as: int = 0)
         offered=tuple(record.offered or ()),
         left_out=tuple(record.left_out or ()),
         cut=tuple(record.cut or ()),
-        steps=tuple(ModelStep(e.thought, e.content, e.tool_calls, e.hint) for e in replies),
+        steps=tuple(WhyStep(e.thought, e.content, e.tool_calls, e.hint) for e in replies),
         answer=answer,
         citations=tuple(ended.citations or ()),
         sources=tuple(ended.sources or ()),

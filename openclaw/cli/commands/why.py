@@ -15,7 +15,7 @@ from openclaw.cli.formatting import paint, print_result, table
 from openclaw.cli.open_agent import open_history
 from openclaw.cli.options import AsJson, OfSession
 from openclaw.home.open_home import OpenHome
-from openclaw.inspection.why import NO_RECORD, ModelStep, Why, find_why
+from openclaw.inspection.why import NO_RECORD, Why, WhyStep, find_why
 from openclaw.security.display import harmless, minute, one_line, value_text
 from openclaw.sessions.session import Session
 
@@ -139,7 +139,7 @@ def _ranks(each: Mapping[str, Any]) -> Iterator[str]:
 # -------- what the model did
 
 
-def _step(number: int, step: ModelStep, width: int, *, full: bool) -> Iterator[str]:
+def _step(number: int, step: WhyStep, width: int, *, full: bool) -> Iterator[str]:
     first = f"{number:>3}  "
     for label, text, lines in (
         ("thought", step.thought, THOUGHT_LINES),

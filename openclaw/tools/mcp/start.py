@@ -49,7 +49,7 @@ TRUST = "openclaw mcp trust"
 
 
 @frozen
-class Start:
+class ServerCommand:
     """How a server process is started: its command words, its folder, its variables."""
 
     words: tuple[str, ...]
@@ -84,7 +84,7 @@ class ServerStarter:
         self.trust.allow(self.home, now.mark, KIND)
 
     @contextmanager
-    def prepare(self, server: Server) -> Iterator[Start]:
+    def prepare(self, server: Server) -> Iterator[ServerCommand]:
         """Yields how a server is started; its copies are kept until it has ended. Raises AwayError
         for a server that may not start."""
         now, root = self.asked(), self.home.real_root
@@ -119,7 +119,7 @@ class ServerStarter:
             environment |= {"PYTHONSAFEPATH": "1"} if safe else {}
             environment |= {name: copies.text(text) for name, text in given.items()}
             program = _find_program(root, server, words[0], environment.get("PATH"))
-            yield Start((program, *words[1:]), folder, environment)
+            yield ServerCommand((program, *words[1:]), folder, environment)
 
 
 def _find_program(root: Path, server: Server, word: str, path: str | None) -> str:

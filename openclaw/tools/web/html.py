@@ -18,7 +18,7 @@ from lxml.html import HtmlElement, HTMLParser, document_fromstring, tostring
 from markdownify import MarkdownConverter
 
 from openclaw.storage.foreign_readers import quiet
-from openclaw.types import Page
+from openclaw.types import WebPage
 
 MAX_SOURCE = 1_500_000  # characters of HTML that are read: some seconds
 MAX_ELEMENTS = 50_000  # elements that are converted to Markdown: each takes 50 us
@@ -39,11 +39,11 @@ _HUGE_TAG = re.compile(r"<[A-Za-z][^<>]{20000,}>?")
 _LANGUAGE = re.compile(r"\b(?:language|lang|highlight-source)-([A-Za-z0-9+#-]{1,20})\b")
 
 
-def html_page(source: str, url: str) -> Page:
+def html_page(source: str, url: str) -> WebPage:
     """Title and Markdown of a page; its plain text when it cannot be converted to Markdown."""
     root = _parse(source)
     if root is None:
-        return Page("", "")
+        return WebPage("", "")
     title = _title(root)
     base = _base(root, url)
     drop_hidden(root)
@@ -51,13 +51,13 @@ def html_page(source: str, url: str) -> Page:
     _make_links_absolute(body, base)
     chosen = _main_part(body)
     if sum(1 for _ in chosen.iter()) > MAX_ELEMENTS:
-        return Page(title, _plain_text(chosen))
+        return WebPage(title, _plain_text(chosen))
     with quiet("bs4"):
         try:
             text = _markdown(chosen)
         except RecursionError:
             text = _plain_text(chosen)
-    return Page(title, text)
+    return WebPage(title, text)
 
 
 def _parse(source: str) -> HtmlElement | None:
@@ -355,7 +355,7 @@ MAX_ITEMS = 100
 _DATES = ("pubDate", "published", "updated", "date")
 
 
-def feed_page(body: bytes, url: str) -> Page | None:
+def feed_page(body: bytes, url: str) -> WebPage | None:
     """Titles, dates and links of a feed's entries; None when the body is not a feed.
 
     Entities are not resolved and nothing is loaded.
@@ -381,7 +381,7 @@ def feed_page(body: bytes, url: str) -> Page | None:
     if len(items) > MAX_ITEMS:
         lines.append(f"[{len(items) - MAX_ITEMS} more entries are left out.]")
     text = "\n".join(lines) or "The feed has no entries."
-    return Page(_child(channel, "title"), text)
+    return WebPage(_child(channel, "title"), text)
 
 
 def _named(root: etree._Element, *names: str) -> list[etree._Element]:

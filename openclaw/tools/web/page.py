@@ -8,7 +8,7 @@ import re
 from dataclasses import asdict
 
 from openclaw.storage.foreign_readers import ReadingError, extract, read_in_child
-from openclaw.types import Page, ToolProblem
+from openclaw.types import ToolProblem, WebPage
 
 LONGEST = 400_000  # characters of a page; the rest is not even shown on later pages
 PDF_PAGES = 100
@@ -34,7 +34,9 @@ _AS_WINDOWS = frozenset({"iso8859-1", "ascii"})
 _NEVER = frozenset({"idna", "punycode", "undefined", "utf-7"})
 
 
-def read_page_in_child(body: bytes, content_type: str, url: str, seconds: float = SECONDS) -> Page:
+def read_page_in_child(
+    body: bytes, content_type: str, url: str, seconds: float = SECONDS
+) -> WebPage:
     """See `read_page`; also raises ToolProblem for a page that takes too much work."""
     arguments = {"content_type": content_type, "url": url}
     try:
@@ -43,7 +45,7 @@ def read_page_in_child(body: bytes, content_type: str, url: str, seconds: float 
         raise ToolProblem(f"It is too much work, {_size_of(body)}: {error}. {INSTEAD}") from None
     if "problem" in found:
         raise ToolProblem(found["problem"])
-    return Page(**found)
+    return WebPage(**found)
 
 
 def page_as_json(body: bytes, content_type: str, url: str) -> dict[str, str]:
@@ -54,16 +56,16 @@ def page_as_json(body: bytes, content_type: str, url: str) -> dict[str, str]:
         return {"problem": str(problem)}
 
 
-def read_page(body: bytes, content_type: str, url: str) -> Page:
+def read_page(body: bytes, content_type: str, url: str) -> WebPage:
     """The text of a body. Raises ToolProblem, with type and size, for a body without text."""
     page = _read_whole(body, content_type, url)
     text = page.text.strip("\n")
     if len(text) > LONGEST:
         text = f"{text[:LONGEST]}\n[The rest is left out.]"
-    return Page(" ".join(page.title.split())[:200], text)
+    return WebPage(" ".join(page.title.split())[:200], text)
 
 
-def _read_whole(body: bytes, content_type: str, url: str) -> Page:
+def _read_whole(body: bytes, content_type: str, url: str) -> WebPage:
     kind, charset = _parse_content_type(content_type)
     if body.startswith(b"%PDF-") or kind == "application/pdf":
         return _pdf(body)
@@ -77,13 +79,13 @@ def _read_whole(body: bytes, content_type: str, url: str) -> Page:
         if feed := html.feed_page(body, url):
             return feed
     if kind.endswith(("/json", "+json")):
-        return Page("", _json(decode_text(body, charset)))
+        return WebPage("", _json(decode_text(body, charset)))
     if is_xml:
-        return Page("", decode_text(body, charset))
+        return WebPage("", decode_text(body, charset))
     text = _text_or_none(body, charset, sure=kind.startswith("text/"))
     if text is None:
         raise ToolProblem(f"It is {kind or 'no text'}, {_size_of(body)}: nothing to read.")
-    return Page("", text)
+    return WebPage("", text)
 
 
 def decode_text(body: bytes, charset: str = "") -> str:
@@ -137,11 +139,11 @@ def _json(text: str) -> str:
     return "".join(shown)
 
 
-def _pdf(body: bytes) -> Page:
+def _pdf(body: bytes) -> WebPage:
     found = extract(body, PDF_PAGES)
     if "reason" in found:
         raise ToolProblem(f"It is {found['reason']}, {_size_of(body)}: nothing to read.")
-    return Page("", "\n\n".join(found["text"].split("\n\f")))
+    return WebPage("", "\n\n".join(found["text"].split("\n\f")))
 
 
 def _text_or_none(body: bytes, charset: str, *, sure: bool) -> str | None:

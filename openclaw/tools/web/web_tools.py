@@ -21,7 +21,7 @@ from openclaw.security.network import (
 )
 from openclaw.tools.tool import CallForm, Tool, tool
 from openclaw.tools.web.page import INSTEAD, read_page_in_child
-from openclaw.types import Action, ForeignProblem, Page, ToolProblem, TurnChanges
+from openclaw.types import Action, ForeignProblem, ToolProblem, TurnChanges, WebPage
 
 if TYPE_CHECKING:
     from openclaw.tools.web.http_get import HttpReply
@@ -242,7 +242,7 @@ def _format_part(fetched: Fetched, asked: Url, number: int) -> str:
     return "\n".join(lines)
 
 
-def _read_reply(reply: HttpReply) -> Page:
+def _read_reply(reply: HttpReply) -> WebPage:
     return read_page_in_child(reply.body, reply.headers.get("content-type", ""), str(reply.url))
 
 
