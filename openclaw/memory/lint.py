@@ -15,12 +15,12 @@ from openclaw.memory.lint_contradictions import find_contradictions, find_relati
 from openclaw.memory.lint_duplicates import find_duplicates
 from openclaw.memory.lint_findings import (
     LEVELS,
+    REDACTED,
     Document,
     Edit,
     LintContext,
     LintFinding,
     quote,
-    without_secrets,
 )
 from openclaw.memory.lint_links import LinkChecker
 from openclaw.memory.markdown import read_page
@@ -139,7 +139,10 @@ def format_diff(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator
     """Yield a unified diff of the files of `after`, without line ends and without secrets."""
     for path in sorted(after):
         old, new = (
-            [line.rstrip("\r\n") for line in read_page(without_secrets(side[path])).lines]
+            [
+                line.rstrip("\r\n")
+                for line in read_page(secrets.without_secrets(side[path], REDACTED)).lines
+            ]
             for side in (before, after)
         )
         yield f"diff --git a/{path} b/{path}"

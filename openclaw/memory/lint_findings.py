@@ -13,7 +13,7 @@ from openclaw.frozen import frozen
 from openclaw.memory.entries import MemoryEntry, entries_of
 from openclaw.memory.markdown import Page, line_ending, read_page
 from openclaw.memory.notes import DAILY
-from openclaw.security import secrets
+from openclaw.security.secrets import without_secrets
 from openclaw.storage.text import join_surrogates
 
 FindingLevel = Literal["error", "warning", "advice"]
@@ -152,16 +152,9 @@ class LintContext:
 
 def quote(text: str) -> str:
     """Return the beginning of a text in quotes, without secrets."""
-    plain = without_secrets(" ".join(join_surrogates(text).split()))
+    plain = without_secrets(" ".join(join_surrogates(text).split()), REDACTED)
     cut = len(plain) > MAX_QUOTED
     return f'"{plain[: MAX_QUOTED - 3].rstrip()}..."' if cut else f'"{plain}"'
-
-
-def without_secrets(text: str) -> str:
-    """Return the text with `REDACTED` in the place of each secret."""
-    for secret in reversed(secrets.find_secrets(text)):
-        text = text[: secret.start] + REDACTED + text[secret.end :]
-    return text
 
 
 def alike(keys: Iterable[tuple[tuple[str, ...], int]]) -> Iterator[list[int]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.errors import OpenclawError
-from openclaw.security.secrets import find_secrets
+from openclaw.security.secrets import without_secrets
 from openclaw.storage.lock import hold_lock
 from openclaw.storage.safe_open import (
     appending,
@@ -26,13 +26,6 @@ MAX_BYTES = 5_000_000
 """At this size the file is renamed to .1, over the one before, and a new file is begun."""
 LONGEST_TARGET = 500
 LOCK_SECONDS = 1.0
-
-
-def without_secrets(text: str) -> str:
-    """Replace secrets by masks that name their kind."""
-    for secret in reversed(find_secrets(text)):
-        text = f"{text[: secret.start]}{{{{secret:{secret.kind}}}}}{text[secret.end :]}"
-    return text
 
 
 @dataclass(slots=True)

@@ -97,6 +97,14 @@ def _find_private_keys(text: str) -> Iterator[Secret]:
             yield Secret("private-key", begin.start(), past)
 
 
+def without_secrets(text: str, mark: str = "") -> str:
+    """Return the text with `mark`, or a mask that names its kind, in the place of each secret."""
+    for secret in reversed(find_secrets(text)):
+        mask = mark or f"{{{{secret:{secret.kind}}}}}"
+        text = text[: secret.start] + mask + text[secret.end :]
+    return text
+
+
 def find_key_begin(lines: Sequence[str], index: int) -> int:
     """Return the index of the line where the private key around this line begins, else `index`.
     The inner lines of a key do not look like a key."""

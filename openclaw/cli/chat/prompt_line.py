@@ -19,8 +19,8 @@ from openclaw.cli.typeahead import TypedAhead
 from openclaw.errors import UsageError
 from openclaw.home.attachments import read_stdin
 from openclaw.messages import Material
-from openclaw.security.audit import without_secrets
 from openclaw.security.display import columns, harmless, one_line
+from openclaw.security.secrets import without_secrets
 from openclaw.sessions.session import Session, session_name
 from openclaw.storage.safe_open import appending, make_folder
 
