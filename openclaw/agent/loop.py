@@ -158,7 +158,7 @@ class Loop:
                     if is_stuck(heard):
                         yield events.Notice("the model repeats itself; this reply was stopped")
                         return Reply("")
-                    turn.partial = self.protocol.spoken(heard)
+                    turn.partial = self.protocol.answer_so_far(heard)
                     if hints:
                         turn.partial = _load_check().begin_of_answer(turn.partial, hints)
                     streamed = len(turn.streamed)

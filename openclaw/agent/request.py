@@ -215,7 +215,7 @@ class RequestBuilder:
         base = self.count_head()
         known = self.meter.count(earlier) if earlier else 0
         more = max(0, summary_room(self.limit - base) - known)
-        sizes = measure_entries(entries, self.protocol.wire, self.meter)
+        sizes = measure_entries(entries, self.protocol.to_messages, self.meter)
         cuts = plan_cuts(sizes, short, base + known, self.card.window, more)
         return cuts, self._messages(entries[cuts.drop :], max(0, cuts.short - cuts.drop))
 
@@ -228,7 +228,7 @@ class RequestBuilder:
         asked = next((each for each in entries[at::-1] if each.role == "user"), None)
         if self.meter.was_refused or not known or not asked or asked.record.model != self.card.name:
             return False
-        new = [m for entry in entries[at:] for m in self.protocol.wire(entry)]
+        new = [m for entry in entries[at:] for m in self.protocol.to_messages(entry)]
         more = token_count.most_tokens(token_count.request_text(new)) * self.meter.factor
         counted = known.prompt_tokens + more + token_count.count_overhead(new)
         proves = counted * MAX_BYTES_A_TOKEN >= len(whole.encode(errors="replace"))
@@ -312,8 +312,8 @@ class RequestBuilder:
         return self.meter.cost(said) + self.count_head()
 
     def _messages(self, entries: Sequence[Entry], short: int) -> list[Message]:
-        earlier, wire = self.session.compressed_context, self.protocol.wire
-        return make_messages(entries, short, earlier, wire)
+        earlier, to_messages = self.session.compressed_context, self.protocol.to_messages
+        return make_messages(entries, short, earlier, to_messages)
 
     def _too_large(self, turn: RunningTurn, tokens: int) -> str:
         parts = [(part.path or part.name, self.meter.count(part.text)) for part in self.parts]
@@ -331,7 +331,7 @@ class RequestBuilder:
         )
 
     def _cost(self, entries: Sequence[Entry]) -> int:
-        return self.meter.cost(m for entry in entries for m in self.protocol.wire(entry))
+        return self.meter.cost(m for entry in entries for m in self.protocol.to_messages(entry))
 
 
 # -------- what a turn notes of its request

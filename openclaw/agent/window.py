@@ -42,7 +42,7 @@ LARGEST_SUMMARY, LEAST_SUMMARY = 3_000, 60
 LONGEST_ARGUMENT = 120
 """Characters of an argument that a shortened call still shows."""
 
-Wire = Callable[[Entry], list[Message]]
+ToMessages = Callable[[Entry], list[Message]]
 
 
 @frozen
@@ -162,7 +162,9 @@ def material_limits(limits: ResultLimits, window: int, parts: int) -> ResultLimi
 # -------- the messages of a request
 
 
-def make_messages(entries: Sequence[Entry], short: int, earlier: str, wire: Wire) -> list[Message]:
+def make_messages(
+    entries: Sequence[Entry], short: int, earlier: str, to_messages: ToMessages
+) -> list[Message]:
     """Return the messages of a conversation: results before entry `short` in one line, and
     `earlier`, the summary of the archived part, in front of the first message of the user."""
     entries = [*map(_cut_refused, entries)]
@@ -176,7 +178,7 @@ def make_messages(entries: Sequence[Entry], short: int, earlier: str, wire: Wire
         said[0] = replace(said[0], context=context)
     elif earlier:
         said.insert(0, Entry("user", earlier))
-    return [message for entry in said for message in wire(entry)]
+    return [message for entry in said for message in to_messages(entry)]
 
 
 def _cut_refused(entry: Entry) -> Entry:
@@ -187,13 +189,13 @@ def _cut_refused(entry: Entry) -> Entry:
     return replace(entry, content=f"{entry.content[:LONGEST_ARGUMENT]}... {note}", context="")
 
 
-def measure_entries(entries: Sequence[Entry], wire: Wire, meter: Meter) -> list[Size]:
+def measure_entries(entries: Sequence[Entry], to_messages: ToMessages, meter: Meter) -> list[Size]:
     rows = []
     entries = [*map(_cut_refused, entries)]
     for entry, last in zip(entries, _last_indices(entries), strict=True):
         small = shorten(entry)
-        whole = meter.cost(wire(entry))
-        least = whole if small is entry else min(whole, meter.cost(wire(small)))
+        whole = meter.cost(to_messages(entry))
+        least = whole if small is entry else min(whole, meter.cost(to_messages(small)))
         rows.append(Size(whole, least, entry.role == "user", last))
     return rows
 

@@ -116,7 +116,7 @@ def context_report(
     path = f"sessions/{builder.session.id}.json"
     if earlier := builder.session.compressed_context:
         parts.append(_measured("earlier", path, earlier))
-    newest = builder.protocol.wire(turn.user)
+    newest = builder.protocol.to_messages(turn.user)
     said = list(request.messages[1 : len(request.messages) - len(newest)])
     if earlier and said and said[0].content.startswith(earlier):
         said[0] = replace(said[0], content=said[0].content[len(earlier) :].lstrip())

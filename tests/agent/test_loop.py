@@ -41,7 +41,7 @@ WRITE = call("write_file", path="workspace/new.md", content="hello\n")
 
 def as_it_is(turn: RunningTurn, request: Request) -> Generator[Event, None, Request]:
     """A request of the turn alone."""
-    said = [message for entry in turn.entries for message in Native().wire(entry)]
+    said = [message for entry in turn.entries for message in Native().to_messages(entry)]
     yield from ()
     return replace(request, messages=tuple(said))
 

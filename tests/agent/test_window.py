@@ -130,7 +130,7 @@ def test_a_result_in_one_line_keeps_the_call_and_says_what_to_do() -> None:
 def test_a_long_argument_is_shown_as_its_beginning() -> None:
     use = ToolUse("1", "write_file", {"path": "a.md", "content": LONG}, "Wrote a.md.", True)
     small = shorten(Entry("assistant", "", tool_calls=(use,), raw=f'{{"content": "{LONG}"}}'))
-    said = JsonSteps().wire(small)[0].content
+    said = JsonSteps().to_messages(small)[0].content
     assert '"path": "a.md"' in said and "line 0 of the log" in said and len(said) < 400
 
 
@@ -157,25 +157,25 @@ def test_short_results_and_plain_words_stay_as_they_are() -> None:
 
 def test_the_summary_comes_before_the_first_message() -> None:
     said = [Entry("user", "And now?", context="<context>\n</context>"), Entry("assistant", "Yes.")]
-    sent = make_messages(said, 0, "<earlier>\nGoal: bread\n</earlier>", Native().wire)
+    sent = make_messages(said, 0, "<earlier>\nGoal: bread\n</earlier>", Native().to_messages)
     assert [m.role for m in sent] == ["user", "assistant"]
     assert sent[0].content.startswith("<earlier>") and sent[0].content.endswith("And now?")
 
 
 def test_material_of_the_newest_message_is_never_left_out() -> None:
     newest = Entry("user", "What failed?", context=f"<context>\n</context>\n\n{LONG}")
-    sent = make_messages([newest, READ], 2, "", Native().wire)
+    sent = make_messages([newest, READ], 2, "", Native().to_messages)
     assert "line 150" in sent[0].content and "line 150" not in sent[-2].content
 
 
 def test_sizes_are_those_of_what_is_sent() -> None:
     meter = Meter(1.0)
     entries = [Entry("user", "Read it."), READ, Entry("assistant", "Done.")]
-    for wire in (Native().wire, JsonSteps().wire):
-        sizes = measure_entries(entries, wire, meter)
+    for to_messages in (Native().to_messages, JsonSteps().to_messages):
+        sizes = measure_entries(entries, to_messages, meter)
         for short in range(4):
             counted = sum(s.short if s.last < short else s.whole for s in sizes)
-            assert counted == meter.cost(make_messages(entries, short, "", wire))
+            assert counted == meter.cost(make_messages(entries, short, "", to_messages))
 
 
 def test_a_summary_gets_its_share_of_what_is_left_within_bounds() -> None:

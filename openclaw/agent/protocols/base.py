@@ -134,7 +134,7 @@ class StepProtocol(Protocol):
         """Return the part of the head that explains tool calls, and lists the tools if needed."""
         ...
 
-    def wire(self, entry: Entry) -> list[Message]:
+    def to_messages(self, entry: Entry) -> list[Message]:
         """Return the messages of a session entry; the same ones every time."""
         ...
 
@@ -148,7 +148,7 @@ class StepProtocol(Protocol):
 
     def read(self, reply: Reply, turn: RunningTurn, toolbox: Toolbox) -> ModelStep: ...
 
-    def spoken(self, text: str) -> str:
+    def answer_so_far(self, text: str) -> str:
         """Return the answer in an unfinished reply, to be shown as it comes."""
         ...
 

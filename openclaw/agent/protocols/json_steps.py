@@ -97,7 +97,7 @@ class JsonSteps(StepProtocol):
     def rules(self, toolbox: Toolbox) -> str:
         return RULES.format(tools=toolbox.lines())
 
-    def wire(self, entry: Entry) -> list[Message]:
+    def to_messages(self, entry: Entry) -> list[Message]:
         if entry.role == "user":
             return [with_context(entry)]
         messages = [Message("assistant", entry.raw or _to_json_steps(entry))]
@@ -122,7 +122,7 @@ class JsonSteps(StepProtocol):
             turn.kind = step.kind
         return step
 
-    def spoken(self, text: str) -> str:
+    def answer_so_far(self, text: str) -> str:
         return partial_answer(text)
 
     def hint(self, turn: RunningTurn, uses: Sequence[ToolUse], toolbox: Toolbox) -> str:

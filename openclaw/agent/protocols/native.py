@@ -37,7 +37,7 @@ class Native(StepProtocol):
     def rules(self, toolbox: Toolbox) -> str:
         return RULES
 
-    def wire(self, entry: Entry) -> list[Message]:
+    def to_messages(self, entry: Entry) -> list[Message]:
         if entry.role == "user":
             return [with_context(entry)]
         calls = tuple(use.call for use in entry.tool_calls)
@@ -57,7 +57,7 @@ class Native(StepProtocol):
             return ModelStep(answer=THINK.sub("", reply.text).strip(), calls=reply.tool_calls)
         return read_step(reply.text, toolbox.arguments)
 
-    def spoken(self, text: str) -> str:
+    def answer_so_far(self, text: str) -> str:
         # Text from where a call may begin is held back until it is clear that it is none.
         begin = CALL_BEGINS.search(text)
         return text[: begin.start()] if begin else text

@@ -606,7 +606,7 @@ def test_a_reply_that_is_cut_in_the_middle_is_never_shown_as_json(
     case = Case(root, "Tell me.")
     step = case.steps.read(Reply(text, stop_reason="length"), case.turn, case.box)
     assert (step.answer, step.calls) == (said, ())
-    assert case.steps.spoken(text) == said
+    assert case.steps.answer_so_far(text) == said
 
 
 def test_a_cut_call_reaches_neither_the_screen_nor_the_session(tmp_path: Path) -> None:
@@ -622,14 +622,14 @@ def test_plain_words_and_braces_in_an_answer_stay(root: Path) -> None:
     text = 'Use {"a": 1} as the body.'
     assert case.steps.read(Reply(text), case.turn, case.box).answer == text
     whole = json.dumps({"kind": "answer", "answer": '{"a": 1}'})
-    assert case.steps.spoken(whole) == '{"a": 1}'
+    assert case.steps.answer_so_far(whole) == '{"a": 1}'
 
 
 def test_a_call_of_a_talk_with_native_calls_stays_readable(root: Path) -> None:
     it = talk(root)
     it.say("Who are you?", call("read_file", path="workspace/SOUL.md"), "I am Claw.")
     entry = it.app.sessions.load(it.session.id).messages[1]
-    step, result = JsonSteps().wire(entry)
+    step, result = JsonSteps().to_messages(entry)
     assert json.loads(step.content) == {"tool": "read_file", "path": "workspace/SOUL.md"}
     assert result.role == "user" and result.content.startswith("Result of read_file:")
 
