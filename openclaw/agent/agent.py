@@ -59,7 +59,7 @@ class Agent(OpenHome):
 
     def get_ready(self) -> None:
         """Begin to load the model in the background."""
-        self.ahead.begin(lambda: (self.model, Request(())))
+        self.preloader.begin(lambda: (self.model, Request(())))
 
     def prepare_next(self, session: Session | None = None) -> None:
         """Use the time until the next prompt: update the index and, with the setting `preload`, let
@@ -68,7 +68,7 @@ class Agent(OpenHome):
             self.recall.embed_while_idle()
         if session is not None and self.settings.preload:
             seen = session.copy()
-            self.ahead.begin(lambda: (self.model, self.next_request(seen)))
+            self.preloader.begin(lambda: (self.model, self.next_request(seen)))
 
     def compact(
         self, session: Session, focus: str = "", *, dry_run: bool = False

@@ -110,7 +110,7 @@ class OpenHome:
     grants: list[Grant] = field(default_factory=list)
     seen_pages: SeenPages = field(default_factory=SeenPages)
     web_search: SearchFunction = ddgs_search
-    ahead: Preloader = field(default_factory=Preloader)
+    preloader: Preloader = field(default_factory=Preloader)
     progress: Callable[[Progress], None] | None = None
     elsewhere: Sequence[Path] = ()
     on_change: Callable[[Change], None] | None = None
@@ -197,7 +197,7 @@ class OpenHome:
     def model(self) -> Model:
         """The model that answers, opened at first use. Ends its preloading: the caller will use
         the model."""
-        self.ahead.end()
+        self.preloader.end()
         if self._model is None:
             from openclaw.models.registry import open_model
 
@@ -210,7 +210,7 @@ class OpenHome:
 
     def use_model(self, name: str) -> None:
         """Use another model from the next turn on."""
-        self.ahead.end()
+        self.preloader.end()
         self._close_model()
         self.model_name = name
 
@@ -222,7 +222,7 @@ class OpenHome:
                 if part is not None:
                     stack.callback(part.close)
             stack.callback(self._close_model)
-            self.ahead.end()
+            self.preloader.end()
 
     def _close_model(self) -> None:
         model, self._model = self._model, None

@@ -202,7 +202,7 @@ def test_it_ends_before_anything_else_gets_the_model(
 
 
 def test_a_bug_in_the_reading_leaves_nothing_open(home: Talk, reader: Reader) -> None:
-    home.app.ahead.begin(lambda: 1 / 0)  # type: ignore[arg-type, return-value]
+    home.app.preloader.begin(lambda: 1 / 0)  # type: ignore[arg-type, return-value]
     with pytest.raises(ZeroDivisionError):
         home.app.close()
     assert reader.closed
@@ -212,14 +212,14 @@ def test_nothing_runs_before_a_prompt_without_preload(tmp_path: Path, reader: Re
     it = talk(tmp_path / "home", preload=False)
     it.app.model = reader
     it.app.prepare_next(it.session)
-    assert not it.app.ahead.busy
+    assert not it.app.preloader.busy
     it.app.close()
     assert reader.warmed == []
 
 
 def test_nothing_is_read_for_somebody_who_pipes_his_lines_in(home: Talk, reader: Reader) -> None:
     home.app.prepare_next(None)
-    assert not home.app.ahead.busy
+    assert not home.app.preloader.busy
     assert reader.warmed == []
 
 
@@ -232,7 +232,7 @@ def test_a_server_that_loads_is_left_at_once_when_the_user_is_quicker(
     it.app.use_model("ollama/fake:1b")
     loading = threading.Event()
     it.app.prepare_next(it.session)
-    while not loading.wait(0.01) and it.app.ahead.busy:
+    while not loading.wait(0.01) and it.app.preloader.busy:
         if fake_ollama.ahead:
             loading.set()
     assert loading.is_set()

@@ -55,9 +55,9 @@ def one_shot(home: Path, text: str) -> None:
 
 
 def wait_ahead(app: Agent) -> None:
-    while app.ahead.busy:
+    while app.preloader.busy:
         pass
-    app.ahead.end()
+    app.preloader.end()
 
 
 def head_was_read_once(server: FakeOllama) -> bool:
