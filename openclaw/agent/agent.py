@@ -88,13 +88,13 @@ class Agent(OpenHome):
             focus = self.masker.mask(focus)
             if dry_run:
                 yield from builder.compact(starts[-KEPT], focus, dry_run=True)
-                builder.keep_learned()
+                builder.keep_measured()
                 return
             request, session.model = f"/compact {focus}".strip(), self.model.card.name
             with record_turn(self, session, TurnChanges(), request) as recording:
                 yield from map(events.Notice, update_working_notes(self, session))
                 yield from builder.compact(starts[-KEPT], focus)
-                builder.keep_learned()
+                builder.keep_measured()
                 yield from map(events.Notice, recording.close("done"))
 
     def undoable(self, scope: Scope = "all", session: str = "") -> Iterator[Turn]:

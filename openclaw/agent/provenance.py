@@ -92,6 +92,7 @@ class Provenance:
     seen: list[tuple[str, str]] = field(default_factory=list)
     refused_values: list[list[str]] = field(default_factory=list)
     at: int = field(init=False)
+    foreign_files: ForeignFiles = field(init=False)
     _names: list[str] = field(default_factory=list)
     _naming: str = ""
     _listed: dict[str, str] = field(default_factory=dict)
@@ -99,10 +100,7 @@ class Provenance:
 
     def __post_init__(self) -> None:
         self.at = self.session.archived + len(self.session.messages)
-
-    @property
-    def learned(self) -> ForeignFiles:
-        return ForeignFiles(self.home)
+        self.foreign_files = ForeignFiles(self.home)
 
     @property
     def turn_name(self) -> str:
@@ -150,7 +148,9 @@ class Provenance:
         for each in materials:
             # The model sees only both ends of a longer one.
             ends = f"{each.text[:MAX_CHARS]}\n{each.text[MAX_CHARS:][-MAX_CHARS:]}"
-            source = each.path and (self.learned.source(each.path) or self.learned.known(ends))
+            source = each.path and (
+                self.foreign_files.source(each.path) or self.foreign_files.known(ends)
+            )
             if source or not each.path:
                 source = f"{each.label}, {source}" if source else each.label
                 cut = cut_to_limits(strip_hidden(each.text), limits, source)
@@ -176,7 +176,7 @@ class Provenance:
         own: list[str] = []
         others: dict[str, list[str]] = {}
         for path, text in found:
-            if source := self._source_of(path) or self.learned.copied(text):
+            if source := self._source_of(path) or self.foreign_files.copied(text):
                 others.setdefault(source, []).append(text)
             else:
                 own.append(text)
@@ -336,7 +336,7 @@ class Provenance:
         shown = (
             self._source_of(path)
             or self._printed_source(action)
-            or self.learned.source_shown_in(text)
+            or self.foreign_files.source_shown_in(text)
         )
         if source := shown or self._outside_file():
             return source
@@ -347,16 +347,16 @@ class Provenance:
     def _printed_source(self, action: Action) -> str:
         """Return the foreign source of a file that a program names, whatever it prints of it."""
         if action.tool != "run_shell":
-            return self.learned.source_named_in(action.code)
+            return self.foreign_files.source_named_in(action.code)
         line = action.target
         files = named_files(self.home.real_root, line)
         if source := next(filter(None, map(self._source_of, files)), ""):
             return source
-        if source := self.learned.source_named_in(f"{line}\n{' '.join(split_words(line))}"):
+        if source := self.foreign_files.source_named_in(f"{line}\n{' '.join(split_words(line))}"):
             return source
         # Nobody has seen this line before it ran, and it may name any file.
         unseen = action.effect == "read" and hides_names(line)
-        return self.learned.any_source() if unseen else ""
+        return self.foreign_files.any_source() if unseen else ""
 
     def _note_own_file(self, path: str) -> None:
         if not _is_own(path) and path not in self.data:
@@ -365,7 +365,7 @@ class Provenance:
     def _source_of(self, path: str) -> str:
         if Path(path).is_absolute():
             return f"file {path}"
-        if source := self.learned.source(path):
+        if source := self.foreign_files.source(path):
             return source
         if path.startswith("skills/") and not is_trusted_skill_file(self.home, path):
             return f"{path}, which nobody has accepted"
@@ -405,7 +405,7 @@ class Provenance:
                 was[path] = old
         find = self._new_text if self.turn_changes.tainted else self._moved_text
         if found := [*find(was)]:
-            self.learned.note_all(found)
+            self.foreign_files.note_all(found)
 
     def _new_text(self, was: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
         """Yield the changed files with new text, in a turn that has seen foreign text: path,
@@ -454,7 +454,7 @@ class Provenance:
             now, is_new = self._sums[path], self.turn_changes.before[path] is None
             source = sources.get(now, went) if is_new else ""
             if now not in sources and not _HEAD.match(path):
-                source = self.learned.copied(read_text(self.home.root / path, most)) or source
+                source = self.foreign_files.copied(read_text(self.home.root / path, most)) or source
             if source:
                 yield path, source, None
 

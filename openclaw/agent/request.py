@@ -133,7 +133,7 @@ class RequestBuilder:
         )
         self.head = self.open_home.masker.mask(render_head(self.parts))
 
-    def keep_learned(self) -> None:
+    def keep_measured(self) -> None:
         """Save the measured token factor and reading rate of the model for the next process."""
         self.meter.rate = self.open_home.model.reading_rate
         self.open_home.meters.keep(f"{self.card.name} {self.protocol.name}", self.meter)

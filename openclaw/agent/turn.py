@@ -97,7 +97,7 @@ def run_turn(open_home: OpenHome, prompt: Prompt, session: Session) -> Iterator[
             raise
         finally:
             loading.cancel()
-            prepared.builder.keep_learned()
+            prepared.builder.keep_measured()
     if new_title and session.title:
         yield events.Title(session.title)
 
