@@ -16,8 +16,8 @@ from openclaw.cli.options import AsJson, ModelName
 from openclaw.config import Settings
 from openclaw.errors import OpenclawError
 from openclaw.evals.model_probes import ProbedModel, ProbeLimits, probe_schema_enforcement
-from openclaw.maintenance.doctor.checkup import Check
-from openclaw.maintenance.doctor.prerequisites import examine
+from openclaw.maintenance.doctor.checkup import examine
+from openclaw.maintenance.doctor.finding import Check
 from openclaw.models.base import Model
 from openclaw.security.display import one_line
 

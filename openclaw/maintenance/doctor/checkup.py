@@ -1,14 +1,20 @@
-"""Runs the named checks, one after the other, and repairs what they find when it may."""
+"""Runs the checks of `openclaw doctor`, one after the other, and repairs what they find when it
+may."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from openclaw.errors import OpenclawError
-from openclaw.frozen import frozen
-from openclaw.maintenance.doctor import home_files, private_files, repository, saved_sessions
-from openclaw.maintenance.doctor.finding import Finding, Repair, RepairCopies, State, View
+from openclaw.errors import OpenclawError, Refused
+from openclaw.maintenance.doctor import (
+    home_files,
+    prerequisites,
+    private_files,
+    repository,
+    saved_sessions,
+)
+from openclaw.maintenance.doctor.finding import Check, Finding, Repair, RepairCopies, View
 from openclaw.security.display import one_line
 from openclaw.storage.home import Home
 
@@ -37,27 +43,47 @@ CHECKS: Mapping[str, FileCheck] = {
 """In this order: what is repaired first lets the checks after it see more."""
 
 
-@frozen
-class Check:
-    """The result of a named check: `found` in one line and `advice` on what to do. `fixed` says
-    what was repaired; the state is "ok" then."""
+def examine(
+    find: Callable[[], Home],
+    check_schema: prerequisites.SchemaCheck,
+    model: str | None = None,
+    *,
+    fix: bool = False,
+    deep: bool = False,
+) -> Iterator[Check]:
+    """Run all checks in order. Without a home only those that need none."""
+    try:
+        home = find()
+    except Refused:
+        raise
+    except OpenclawError as error:
+        yield prerequisites.to_fault("home", error)
+        yield from prerequisites.check_machine()
+        return
+    yield prerequisites.check_home(home)
+    yield from check_home_files(home, fix=fix, deep=deep)
+    yield from prerequisites.check_files(home)
+    settings, check = prerequisites.check_settings(home)
+    yield check
+    if settings:
+        yield from prerequisites.check_model(home, settings, model, check_schema)
+        yield prerequisites.check_embedding(settings)
+        # Settings that cannot take effect. An answer needs none of them: all are warnings.
+        yield prerequisites.check_grants(settings)
+        yield prerequisites.check_hosts(settings)
+        yield prerequisites.check_mcp(home, settings)
+    yield prerequisites.check_memory(home)
+    yield from prerequisites.check_machine()
 
-    name: str
-    state: State
-    found: str = ""
-    advice: str = ""
-    exit_code: int = 0
-    fixed: str = ""
 
-
-def checkup(
+def check_home_files(
     home: Home,
     *,
     fix: bool = False,
     deep: bool = False,
     checks: Mapping[str, FileCheck] = CHECKS,
 ) -> Iterator[Check]:
-    """Run the checks; one that finds nothing gives one result that says so.
+    """Run the checks of the home's files; one that finds nothing gives one result that says so.
 
     With `fix` each finding that can be repaired is repaired, and the copies are named at the end.
     Nothing is raised: a check that fails is a fault of its own.

@@ -118,6 +118,19 @@ class Finding:
         return "warning" if self.advice or self.fix else "ok"
 
 
+@frozen
+class Check:
+    """The result of a named check: `found` in one line and `advice` on what to do. `fixed` says
+    what was repaired; the state is "ok" then."""
+
+    name: str
+    state: State
+    found: str = ""
+    advice: str = ""
+    exit_code: int = 0
+    fixed: str = ""
+
+
 TEXTS = (".md", ".json", ".yaml", ".yml")
 LARGEST = 5_000_000
 """Bytes of the largest file whose text is looked at."""

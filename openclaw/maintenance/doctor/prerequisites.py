@@ -1,5 +1,4 @@
-"""Runs all checks of `openclaw doctor`, and has those of what an answer needs: the settings, the
-model, memory search, tools, and this machine."""
+"""Checks of what an answer needs: the settings, the model, memory search, tools, this machine."""
 
 from __future__ import annotations
 
@@ -14,8 +13,8 @@ from pathlib import Path
 from openclaw.agent.agent import Agent
 from openclaw.config import Settings, load_settings
 from openclaw.config.mcp_settings import read_servers
-from openclaw.errors import Damaged, ModelMissing, OpenclawError, Refused, UsageError
-from openclaw.maintenance.doctor.checkup import Check, checkup
+from openclaw.errors import Damaged, ModelMissing, OpenclawError, UsageError
+from openclaw.maintenance.doctor.finding import Check
 from openclaw.models import token_count
 from openclaw.models.base import Model
 from openclaw.retrieval.embedder_choice import open_embedder
@@ -38,39 +37,6 @@ MAX_CHARS = 200_000
 
 SchemaCheck = Callable[[Model, Settings], Check]
 """Whether the replies of a thinking model are held to a schema."""
-
-
-def examine(
-    find: Callable[[], Home],
-    check_schema: SchemaCheck,
-    model: str | None = None,
-    *,
-    fix: bool = False,
-    deep: bool = False,
-) -> Iterator[Check]:
-    """Run all checks in order. Without a home only those that need none."""
-    try:
-        home = find()
-    except Refused:
-        raise
-    except OpenclawError as error:
-        yield _fault("home", error)
-        yield from check_machine()
-        return
-    yield check_home(home)
-    yield from checkup(home, fix=fix, deep=deep)
-    yield from check_files(home)
-    settings, check = check_settings(home)
-    yield check
-    if settings:
-        yield from check_model(home, settings, model, check_schema)
-        yield check_embedding(settings)
-        # Settings that cannot take effect. An answer needs none of them: all are warnings.
-        yield check_grants(settings)
-        yield check_hosts(settings)
-        yield check_mcp(home, settings)
-    yield check_memory(home)
-    yield from check_machine()
 
 
 def check_home(home: Home) -> Check:
@@ -109,7 +75,7 @@ def check_settings(home: Home) -> tuple[Settings | None, Check]:
     try:
         settings = load_settings(home)
     except OpenclawError as error:
-        return None, _fault("settings", error, Damaged.exit_code)
+        return None, to_fault("settings", error, Damaged.exit_code)
     there = "openclaw.yaml" if home.settings.is_file() else "defaults (no openclaw.yaml)"
     return settings, Check("settings", "ok", f"{there}, model: {settings.model}")
 
@@ -122,7 +88,7 @@ def check_model(
         try:
             card = agent.model.card
         except OpenclawError as error:
-            yield _fault("model", error)
+            yield to_fault("model", error)
             return
         abilities = [
             word for word, able in (("tools", card.tools), ("thinking", card.thinking)) if able
@@ -146,7 +112,7 @@ def check_embedding(settings: Settings) -> Check:
         with closing(embedder):
             dimensions = len(embedder.query("openclaw"))
     except UsageError as error:
-        return _fault("embedding", error)
+        return to_fault("embedding", error)
     except OpenclawError as error:
         return Check("embedding", "warning", one_line(str(error)), error.hint)
     return Check("embedding", "ok", f"{embedder.name}, {dimensions} dimensions")
@@ -248,7 +214,8 @@ def _warning(name: str, problem: str, advice: str, fine: str) -> Check:
     return Check(name, "warning", problem, advice) if problem else Check(name, "ok", fine)
 
 
-def _fault(name: str, error: OpenclawError, code: int = 0) -> Check:
+def to_fault(name: str, error: OpenclawError, code: int = 0) -> Check:
+    """The check that an error is; `code` in place of its own exit code."""
     advice = error.hint or ("openclaw models list" if isinstance(error, ModelMissing) else "")
     known = error.exit_code if error.exit_code in (1, 4, 5, 6) else 1
     return Check(name, "fault", one_line(str(error)), advice, code or known)

@@ -11,8 +11,8 @@ import pytest
 from openclaw.cli.commands.doctor import check_lines, check_schema
 from openclaw.config import load_settings
 from openclaw.errors import Damaged
-from openclaw.maintenance.doctor.checkup import Check
-from openclaw.maintenance.doctor.prerequisites import examine
+from openclaw.maintenance.doctor.checkup import examine
+from openclaw.maintenance.doctor.finding import Check
 from openclaw.models import catalog
 from openclaw.storage import program
 from openclaw.storage.home import Home

@@ -16,7 +16,8 @@ from openclaw.config import load_settings
 from openclaw.config.hook_settings import EVENTS, Hook, read_hooks
 from openclaw.errors import UsageError
 from openclaw.hooks.hooks import open_hooks
-from openclaw.maintenance.doctor.checkup import CHECKS, Check, checkup
+from openclaw.maintenance.doctor.checkup import CHECKS, check_home_files
+from openclaw.maintenance.doctor.finding import Check
 from openclaw.storage.home import Home
 from tests.fakes.command import CommandLine, openclaw
 from tests.fakes.hook_home import hooked, of, script
@@ -40,7 +41,7 @@ def put(home: Path, hooks: dict[str, Any]) -> None:
 
 
 def doctor(home: Path) -> list[Check]:
-    return list(checkup(Home(home), checks={"hooks": CHECKS["hooks"]}))
+    return list(check_home_files(Home(home), checks={"hooks": CHECKS["hooks"]}))
 
 
 # -------- how they are read

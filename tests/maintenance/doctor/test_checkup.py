@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from openclaw.errors import OpenclawError
-from openclaw.maintenance.doctor.checkup import CHECKS, Check, checkup
-from openclaw.maintenance.doctor.finding import Finding, View
+from openclaw.maintenance.doctor.checkup import CHECKS, check_home_files
+from openclaw.maintenance.doctor.finding import Check, Finding, View
 from openclaw.maintenance.doctor.home_files import network_place, of_mounts, rights, space
 from openclaw.maintenance.doctor.prerequisites import check_memory
 from openclaw.memory.todos import TodoFile
@@ -37,7 +37,7 @@ def home(tmp_path: Path) -> Home:
 
 def look(home: Home, name: str, *, fix: bool = False, deep: bool = False) -> list[Check]:
     """What one check says, without what was kept."""
-    found = checkup(home, fix=fix, deep=deep, checks={name: CHECKS[name]})
+    found = check_home_files(home, fix=fix, deep=deep, checks={name: CHECKS[name]})
     return [result for result in found if result.name == name]
 
 
@@ -81,7 +81,7 @@ def put(home: Home, path: str, data: str | bytes) -> Path:
 
 
 def test_a_new_home_is_sound(home: Home) -> None:
-    results = list(checkup(home, deep=True))
+    results = list(check_home_files(home, deep=True))
     assert {result.name for result in results} == set(CHECKS)
     assert [result for result in results if result.state != "ok"] == []
     assert not (home.private / "kept").exists()
@@ -92,7 +92,7 @@ def test_a_check_that_fails_is_a_fault_of_its_own(home: Home) -> None:
         yield Finding("something")
         raise RecursionError("too deep")
 
-    results = list(checkup(home, checks={"broken": broken, "disk": CHECKS["disk"]}))
+    results = list(check_home_files(home, checks={"broken": broken, "disk": CHECKS["disk"]}))
     assert [(r.name, r.state, r.exit_code) for r in results[-2:]] == [
         ("broken", "fault", 1),
         ("disk", "ok", 0),
@@ -107,14 +107,14 @@ def test_a_repair_that_fails_leaves_the_finding(home: Home) -> None:
     def check(view: View) -> Iterable[Finding]:
         yield Finding("wrong", fix="mends it", repair=repair, exit_code=6)
 
-    (result,) = checkup(home, fix=True, checks={"x": check})
+    (result,) = check_home_files(home, fix=True, checks={"x": check})
     assert (result.state, result.exit_code, result.fixed) == ("fault", 6, "")
     assert result.advice == "not repaired: it is in use"
 
 
 def test_copies_are_told_where_they_are(home: Home) -> None:
     put(home, "memory/a.md", b"caf\xe9\n")
-    last = list(checkup(home, fix=True))[-1]
+    last = list(check_home_files(home, fix=True))[-1]
     assert last.name == "kept"
     folder = home.root / last.found.rpartition(" ")[2]
     assert (folder / "memory" / "a.md").read_bytes() == b"caf\xe9\n"
