@@ -22,8 +22,8 @@ from openclaw.security.masking import Masker
 from openclaw.storage.git import Git, GitError
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock
+from openclaw.storage.merged_save import SaveConflict, save_over
 from openclaw.storage.safe_open import BOM, bytes_or_none, check_no_links, is_ordinary
-from openclaw.storage.saving import SaveConflict, save_over
 
 ROUNDS = 4
 """Hidden characters, then the secrets they were in, then what is the same without them."""

@@ -21,8 +21,8 @@ from openclaw.security.secrets import find_key_begin
 from openclaw.storage.file_kinds import IMAGES, kind_of
 from openclaw.storage.foreign_readers import NoText, paged_text
 from openclaw.storage.home import PROPOSED, Home
+from openclaw.storage.merged_save import SaveConflict, Saved, save_over
 from openclaw.storage.safe_open import decode, md5, read_bytes
-from openclaw.storage.saving import SaveConflict, Saved, save_over
 from openclaw.storage.text import encode_like
 from openclaw.tools.file_search import files_with, search_text
 from openclaw.tools.paths import (

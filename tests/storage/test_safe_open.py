@@ -15,8 +15,8 @@ from openclaw.errors import OpenclawError
 from openclaw.storage import atomic, safe_open
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock
+from openclaw.storage.merged_save import save_over
 from openclaw.storage.safe_open import NotOrdinary, read_plain_file, read_text
-from openclaw.storage.saving import save_over
 from openclaw.storage.text import write_if_same, write_private, write_text
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")

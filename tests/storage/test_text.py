@@ -17,8 +17,8 @@ import pytest
 from openclaw.errors import OpenclawError
 from openclaw.storage.atomic import _taken_in, read_settled
 from openclaw.storage.merge import Conflict
+from openclaw.storage.merged_save import SaveConflict, save_over
 from openclaw.storage.safe_open import md5, read_text
-from openclaw.storage.saving import SaveConflict, save_over
 from openclaw.storage.text import unwritable, write_if_same, write_text
 
 

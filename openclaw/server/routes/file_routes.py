@@ -26,8 +26,8 @@ from openclaw.server.markup import to_html
 from openclaw.server.shared_tools import FOLDERS, read_file
 from openclaw.server.wire import HttpError
 from openclaw.storage.home import Home
+from openclaw.storage.merged_save import SaveConflict, save_over
 from openclaw.storage.safe_open import decode, md5, read_bytes
-from openclaw.storage.saving import SaveConflict, save_over
 from openclaw.storage.text import encode_like
 from openclaw.tools.paths import visible_files
 

@@ -22,6 +22,7 @@ from secrets import token_hex
 from openclaw.errors import OpenclawError
 from openclaw.storage import atomic
 from openclaw.storage.merge import merge_bytes
+from openclaw.storage.merged_save import save_over
 from openclaw.storage.safe_open import (
     NotOrdinary,
     descend,
@@ -29,7 +30,6 @@ from openclaw.storage.safe_open import (
     read_content,
     read_plain_file,
 )
-from openclaw.storage.saving import save_over
 from openclaw.tools.shell import home_state, sandbox
 from openclaw.tools.shell.home_state import (
     MAX_CHANGES,
