@@ -144,16 +144,11 @@ def record_no_changes(
 class Recorder(Protocol):
     """Records changes: of single files, and of all files that a command changes."""
 
-    def keep(self, path: Path, before: bytes | None, after: bytes | None) -> Callable[[], None]:
-        """See `BeforeWrite`."""
+    @property
+    def keep(self) -> BeforeWrite: ...
 
-    def altered(
-        self,
-        names: Iterable[str],
-        before: Callable[[str], FileContent],
-        after: Callable[[str], FileContent],
-    ) -> Callable[[str], None]:
-        """See `BeforeCommand`."""
+    @property
+    def altered(self) -> BeforeCommand: ...
 
 
 class Unrecorded:
