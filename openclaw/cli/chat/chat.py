@@ -15,11 +15,11 @@ from openclaw.agent.agent import Agent
 from openclaw.agent.greeting import greeting
 from openclaw.agent.todo_offers import TodoOffer, offer_after
 from openclaw.cli import questions
-from openclaw.cli.chat import chat_commands, chat_history, prompt_line
+from openclaw.cli.chat import chat_commands, prompt_line, turn_commands
 from openclaw.cli.chat.chat_commands import keep_model, replace_shell_commands, session_row
-from openclaw.cli.chat.chat_history import LastPrompt
 from openclaw.cli.chat.completion import COMMANDS, MODES
 from openclaw.cli.chat.prompt_line import PipedLines, TypedLines
+from openclaw.cli.chat.turn_commands import LastPrompt
 from openclaw.cli.commands.why import why_in_chat
 from openclaw.cli.current_home import record_as_turn
 from openclaw.cli.questions import pick
@@ -46,15 +46,15 @@ ENDING = 200
 """Characters at the end of an answer. After a question in them a yes answers that question."""
 ALIASES = {"exit": "quit", "clear": "new"}
 SHOWN: Mapping[str, Callable[[Agent, Session, str], Iterable[str]]] = {
-    "blame": chat_history.blame,
+    "blame": turn_commands.blame,
     "context": chat_commands.context,
     "copy": chat_commands.copy,
-    "diff": chat_history.diff,
+    "diff": turn_commands.diff,
     "expect": chat_commands.add_memory_test,
     "export": chat_commands.export,
-    "log": chat_history.log,
+    "log": turn_commands.log,
     "output": chat_commands.output,
-    "show": chat_history.show,
+    "show": turn_commands.show,
     "usage": chat_commands.usage,
     "why": why_in_chat,
 }
@@ -355,23 +355,23 @@ class Chat:
         if rest:
             hint = "/retry asks the same again, /edit lets you change it"
             raise UsageError(f"what is '{one_line(rest)}'?", hint)
-        asked = self._asked or chat_history.find_last_prompt(self.session)
+        asked = self._asked or turn_commands.find_last_prompt(self.session)
         if asked.is_said:
-            self.session = chat_history.take_back(self.agent, self.session, self._say)
+            self.session = turn_commands.take_back(self.agent, self.session, self._say)
             self._keep_model()
         self._asked = None
         return asked
 
     def _undo(self, rest: str) -> None:
-        self._go_on_after("undo", chat_history.undo(self.agent, self.session, rest))
+        self._go_on_after("undo", turn_commands.undo(self.agent, self.session, rest))
 
     def _redo(self, rest: str) -> None:
-        self._go_on_after("redo", chat_history.redo(self.agent, self.session, rest))
+        self._go_on_after("redo", turn_commands.redo(self.agent, self.session, rest))
 
     def _go_on_after(self, verb: str, taken: UndoResult) -> None:
         """Say what became of an undo or redo, and go on with what is left."""
         before = self.session
-        self._say_all(chat_history.result_lines(taken, before, verb))
+        self._say_all(turn_commands.result_lines(taken, before, verb))
         self._switch_to(before if taken.refused else self.agent.sessions.reread(before))
         if self.session is not before:
             self._say("nothing is left of this conversation; the next prompt begins it again")

@@ -1,4 +1,4 @@
-"""The /commands of a conversation, except those for turns of the history (chat_history.py).
+"""The /commands of a conversation, except those for turns of the history (turn_commands.py).
 
 /todo, /memory, /skills, /policy and /sessions run the commands that have these names in the shell.
 """
