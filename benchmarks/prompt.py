@@ -211,8 +211,8 @@ def head_of(body: Body) -> Body:
 
 
 def tool_names(app: Agent) -> list[str]:
-    from openclaw.agent.toolset import make_toolbox
     from openclaw.agent.turn import start_provenance
+    from openclaw.agent.turn_tools import make_toolbox
     from openclaw.messages import Prompt
     from openclaw.sessions.session import Session
 

@@ -30,7 +30,7 @@ LATE_IMPORTS: dict[str, set[str]] = {
     "openclaw.agent.agent": {"openclaw.agent.undo"},
     "openclaw.agent.loop": {"openclaw.agent.answer_check"},
     "openclaw.agent.request": {"openclaw.agent.compaction"},
-    "openclaw.agent.toolset": {"openclaw.memory.notes", "openclaw.security.program_trust"},
+    "openclaw.agent.turn_tools": {"openclaw.memory.notes", "openclaw.security.program_trust"},
     "openclaw.agent.turn": {"openclaw.agent.after_answer"},
     "openclaw.cli.commands.ask": {"openclaw.cli.one_shot"},
     "openclaw.cli.commands.memory.search": {"openclaw.retrieval.search"},

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from openclaw import events
-from openclaw.agent.toolset import open_notes
+from openclaw.agent.turn_tools import open_notes
 from openclaw.frozen import frozen
 from openclaw.home.open_home import OpenHome
 from openclaw.nlp.identifiers import has_identifier, identifiers

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openclaw import events
-from openclaw.agent.toolset import open_notes
+from openclaw.agent.turn_tools import open_notes
 from openclaw.memory.entries import Meta, entries_of
 from openclaw.memory.markdown import is_same_statement, read_markdown
 from openclaw.nlp.statements import FactCandidate, find_candidates

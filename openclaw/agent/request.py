@@ -15,7 +15,7 @@ from openclaw.agent.loop import TurnLimits
 from openclaw.agent.prompt import SHARES, HeadCache, HeadPart, make_head, read_sources, render_head
 from openclaw.agent.protocols.base import RunningTurn, StepProtocol
 from openclaw.agent.provenance import Provenance
-from openclaw.agent.toolset import make_toolbox, result_limits
+from openclaw.agent.turn_tools import make_toolbox, result_limits
 from openclaw.agent.window import (
     INPUT_SHARE,
     MAX_SHARE,

@@ -14,8 +14,8 @@ from openclaw import events
 from openclaw.agent import prompt
 from openclaw.agent.prompt import SOURCES, HeadCache, read_sources, sums_of
 from openclaw.agent.protocols.protocol_choice import choose_protocol
-from openclaw.agent.toolset import make_toolbox
 from openclaw.agent.turn import PreparedTurn, prepare_turn, start_provenance
+from openclaw.agent.turn_tools import make_toolbox
 from openclaw.errors import UsageError
 from openclaw.frozen import frozen
 from openclaw.history.turns import Turn

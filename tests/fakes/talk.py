@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from openclaw.agent.agent import Agent
-from openclaw.agent.toolset import make_toolbox
 from openclaw.agent.turn import start_provenance
+from openclaw.agent.turn_tools import make_toolbox
 from openclaw.config import Settings
 from openclaw.events import Done, Event, Notice, Token, ToolEnd
 from openclaw.messages import Prompt, ToolCall, Usage

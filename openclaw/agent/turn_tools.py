@@ -1,4 +1,4 @@
-"""Makes the toolbox of one turn."""
+"""The tools of one turn: the built-in ones, those of MCP servers, and the limits of a result."""
 
 from __future__ import annotations
 
