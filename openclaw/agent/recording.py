@@ -16,7 +16,9 @@ from openclaw.receipt import INBOX, TODO_FILE, Receipt, changed_lines, file_chan
 from openclaw.security.display import some_of
 from openclaw.security.masking import map_texts
 from openclaw.sessions.session import Session
+from openclaw.storage.home import Home
 from openclaw.storage.safe_open import decode
+from openclaw.tools.paths import current_text
 from openclaw.types import Change, TurnChanges
 
 NOT_SAVED = "(a prompt that was not saved)"
@@ -102,6 +104,17 @@ def _show_change(
 
 
 # -------- what it has changed
+
+
+def list_changes(home: Home, turn_changes: TurnChanges) -> list[Change]:
+    """Return the files that the tools of a turn wrote, with their content before and now."""
+    return [Change(p, before, current_text(home, p)) for p, before in turn_changes.before.items()]
+
+
+def receipt_of(home: Home, turn_changes: TurnChanges) -> Receipt:
+    """Return what a turn has changed until now."""
+    changes = list_changes(home, turn_changes)
+    return make_receipt(changes, turn_changes.searches, turn_changes.sent)
 
 
 def make_receipt(

@@ -28,7 +28,7 @@ from openclaw.agent.prompt import REQUIRED, SOURCES, hard_rules, make_tail
 from openclaw.agent.protocols.base import RunningTurn, StepProtocol
 from openclaw.agent.protocols.protocol_choice import choose_protocol
 from openclaw.agent.provenance import Provenance
-from openclaw.agent.recording import Recording, make_receipt, record_turn
+from openclaw.agent.recording import Recording, receipt_of, record_turn
 from openclaw.agent.request import (
     RequestBuilder,
     check_images,
@@ -58,9 +58,9 @@ from openclaw.security.untrusted import draw_nonce
 from openclaw.sessions.session import Session, mask_entry, mask_session, without
 from openclaw.storage.home import Home
 from openclaw.tools.memory_tools import show_passage
-from openclaw.tools.paths import current_text, visible_files
+from openclaw.tools.paths import visible_files
 from openclaw.tools.skill_tools import TurnSkills, fill_instructions, find_user_skill
-from openclaw.types import Change, Shown, ToolProblem, TurnChanges, timestamp
+from openclaw.types import Shown, ToolProblem, TurnChanges, timestamp
 
 ELSEWHERE = "The user works in {folder}, outside the home. Name its files by their whole paths."
 LARGEST_SEED = 2**31 - 1
@@ -231,7 +231,7 @@ def prepare_turn(
     turn.rows, turn.skill = rows, instructions
     if orders:  # one after the other, each by the words that are about it
         turn.cues, turn.orders_left = orders[0][1], orders[1:]
-    receipt = partial(_make_receipt, open_home, provenance.turn_changes)
+    receipt = partial(receipt_of, open_home.home, provenance.turn_changes)
     loop = Loop(model, protocol, builder.toolbox, builder.fit, receipt, limits, builder.meter)
     return PreparedTurn(turn, loop, builder, provenance, passages, commit)
 
@@ -329,14 +329,6 @@ def _load_after_answer() -> ModuleType:
     from openclaw.agent import after_answer
 
     return after_answer
-
-
-def list_changes(open_home: OpenHome, turn_changes: TurnChanges) -> list[Change]:
-    """Return the files that the tools of a turn wrote, with their content before and now."""
-    return [
-        Change(p, before, current_text(open_home.home, p))
-        for p, before in turn_changes.before.items()
-    ]
 
 
 # -------- the steps of its preparation
@@ -495,8 +487,3 @@ def _make_limits(settings: Settings, card: ModelCard, seed: int) -> TurnLimits:
     most, think = reply_limits(settings, card)
     chosen = seed if settings.seed is None else settings.seed
     return TurnLimits(settings.temperature, most, settings.max_steps, chosen, think)
-
-
-def _make_receipt(open_home: OpenHome, turn_changes: TurnChanges) -> Receipt:
-    changed = list_changes(open_home, turn_changes)
-    return make_receipt(changed, turn_changes.searches, turn_changes.sent)

@@ -19,8 +19,9 @@ from openclaw.agent.loop import FAILED_BEFORE, REPEATED, Loop, TurnLimits
 from openclaw.agent.protocols.base import RunningTurn, StepProtocol
 from openclaw.agent.protocols.protocol_choice import choose_protocol
 from openclaw.agent.provenance import Provenance
+from openclaw.agent.recording import list_changes
 from openclaw.agent.request import RequestBuilder
-from openclaw.agent.turn import find_cues, list_changes, read_todos
+from openclaw.agent.turn import find_cues, read_todos
 from openclaw.config.file import parse_value
 from openclaw.config.settings import Settings, keys
 from openclaw.errors import ModelFailed, OpenclawError, UsageError
@@ -178,7 +179,7 @@ class Replay:
         if player.changes > count_unchanging(recorded, player):
             paths += recorded.end.changed or ()
         if self.live:
-            made = list_changes(self.stage.open_home, turn_changes)
+            made = list_changes(self.stage.open_home.home, turn_changes)
             paths += [change.path for change in made if change.before != change.after]
         files = tuple(FileChange(path, "changed", 0, 0) for path in paths)
         return Receipt(files, sent=tuple(turn_changes.sent))
