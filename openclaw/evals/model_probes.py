@@ -16,7 +16,7 @@ from http.client import HTTPException
 from statistics import median
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from openclaw.agent.protocols.read_reply import read_step
+from openclaw.agent.protocols.replies import read_step
 from openclaw.config.settings import is_loopback
 from openclaw.errors import ModelFailed
 from openclaw.frozen import frozen

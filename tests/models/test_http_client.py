@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.agent.protocols.read_reply import read_step
+from openclaw.agent.protocols.replies import read_step
 from openclaw.errors import ModelFailed, OpenclawError, ServerAway, UsageError
 from openclaw.messages import Message, Waiting
 from openclaw.models.base import Model, Reply, Request, Text

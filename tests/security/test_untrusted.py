@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.agent.protocols.read_reply import read_step
+from openclaw.agent.protocols.replies import read_step
 from openclaw.security.untrusted import break_tokens, defuse, fence
 
 MARKER = "1f2e3d4c"

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from openclaw.agent.protocols.base import ModelStep, RunningTurn, StepProtocol
-from openclaw.agent.protocols.read_reply import partial_answer, read_step
+from openclaw.agent.protocols.replies import partial_answer, read_step
 from openclaw.agent.protocols.step_schema import (
     NEAREST,
     PROGRAMS,

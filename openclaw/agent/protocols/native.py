@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from openclaw.agent.protocols.base import ModelStep, RunningTurn, StepProtocol
-from openclaw.agent.protocols.read_reply import THINK, read_step
+from openclaw.agent.protocols.replies import THINK, read_step
 from openclaw.messages import Entry, Message, with_context
 from openclaw.models.base import Reply
 from openclaw.tools.toolbox import Toolbox

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.agent.protocols.base import ModelStep
-from openclaw.agent.protocols.read_reply import partial_answer, read_step
+from openclaw.agent.protocols.replies import partial_answer, read_step
 
 TOOLS = {
     "read_file": ("path", "from_line"),
