@@ -15,7 +15,7 @@ from typing import Any
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.frozen import frozen
 from openclaw.maintenance.importers.conversations import plan_conversation, take_conversation
-from openclaw.maintenance.importers.detect import detect_layout, sort_items
+from openclaw.maintenance.importers.layout import detect_layout, sort_items
 from openclaw.maintenance.importers.memories import (
     add_memory,
     find_prose,
