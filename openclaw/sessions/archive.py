@@ -160,3 +160,8 @@ def _part_name(number: int) -> str:
 
 def _text(messages: list[Entry]) -> str:
     return to_json(Session("", messages=messages))
+
+
+def name_parts(parts: Iterable[ArchivePart]) -> str:
+    """Name the messages in parts of an archive, "" without parts."""
+    return ", ".join(f"messages {part.first} to {part.last}" for part in parts)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from openclaw.frozen import frozen
 from openclaw.messages import Entry
-from openclaw.sessions.archive import Archive
+from openclaw.sessions.archive import Archive, name_parts
 from openclaw.sessions.session import (
     ARCHIVED,
     FOREIGN,
@@ -35,7 +35,7 @@ from openclaw.sessions.session import (
     unlist,
     without,
 )
-from openclaw.sessions.store import SessionStore, in_words
+from openclaw.sessions.store import SessionStore
 from openclaw.storage.merge import Merged, conflicts, merge, sides
 from openclaw.storage.safe_open import (
     BOM,
@@ -281,7 +281,7 @@ class SessionRepair(SessionStore):
             path = self.part(session.id, part)
             data = bytes_or_none(path)
             if data is None and not path.exists():
-                reason = f"{in_words([part])} of conversation {session.id} are missing"
+                reason = f"{name_parts([part])} of conversation {session.id} are missing"
                 yield BrokenFile(path, session.id, "damaged", reason)
             elif data is not None and (case := _find_trouble(path, session.id, data)):
                 yield case

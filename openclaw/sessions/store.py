@@ -15,7 +15,7 @@ from pathlib import Path
 
 from openclaw.errors import Damaged, OpenclawError, UsageError
 from openclaw.messages import Entry
-from openclaw.sessions.archive import FOLDER, Archive, copy, is_missing
+from openclaw.sessions.archive import FOLDER, Archive, copy, is_missing, name_parts
 from openclaw.sessions.session import (
     ARCHIVED,
     NOTED,
@@ -362,7 +362,7 @@ class SessionStore:
             ]
             return fork
         lost = self._copy_archive(source.id, fork)
-        self.problems += [f"{in_words(lost)} are missing and not in the fork"] if lost else []
+        self.problems += [f"{name_parts(lost)} are missing and not in the fork"] if lost else []
         fork.compressed_context = source.compressed_context
         fork.messages = source.messages[: end - archived]
         if fork.state.shortened is not None:
@@ -512,7 +512,7 @@ class SessionStore:
             told = f"{self._begin_anew(session)}; what was still here is saved again"
         if held is not None and md5(held) != session.stamp:
             session.id, held = self.new(None).id, None
-            lost = in_words(self._copy_archive(path.stem, session))
+            lost = name_parts(self._copy_archive(path.stem, session))
             copy(self._notes(path.stem), self._notes(session.id), self.keep)
             told = (
                 f"conversation {path.stem} was changed by another program; "
@@ -573,11 +573,6 @@ def last_updated(path: Path) -> tuple[float, str]:
         return at or path.stat().st_mtime, path.name
     except OSError:
         return 0.0, path.name
-
-
-def in_words(parts: Iterable[ArchivePart]) -> str:
-    """Name the messages in parts of an archive, "" without parts."""
-    return ", ".join(f"messages {part.first} to {part.last}" for part in parts)
 
 
 def _move_all(moves: Iterable[tuple[Path, Path]]) -> bool:
