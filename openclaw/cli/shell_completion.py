@@ -19,9 +19,9 @@ from openclaw.config import load_settings
 from openclaw.config.hook_settings import EVENTS
 from openclaw.config.settings import keys
 from openclaw.history.history import History
-from openclaw.home.model_names import all_models
 from openclaw.memory.todos import todo_file
 from openclaw.models import catalog
+from openclaw.models.model_names import all_models
 from openclaw.security.display import one_line
 from openclaw.sessions.store import UnsavedSessions
 from openclaw.skills.skill import list_installed

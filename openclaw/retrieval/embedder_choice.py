@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from openclaw.errors import ServerAway, UsageError
 from openclaw.models.catalog import embedding_files
+from openclaw.models.embedding_models import find, installed, preferred
 from openclaw.models.ollama_client import base_url
 from openclaw.retrieval.embedders import NAME as MINILM
 from openclaw.retrieval.embedders import PULL, MiniLM, OllamaEmbedder, OpenAIEmbedder
-from openclaw.retrieval.embedding_models import find, installed, preferred
 
 if TYPE_CHECKING:
     import numpy as np

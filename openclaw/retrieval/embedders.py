@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from openclaw.config.settings import is_loopback
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError, ServerAway
+from openclaw.models.embedding_models import InstalledModel, cut, family
 from openclaw.models.http_client import (
     CONNECT_SECONDS,
     MAX_LINE,
@@ -35,7 +36,6 @@ from openclaw.models.http_client import (
 )
 from openclaw.models.ollama_client import OllamaClient
 from openclaw.models.openai import HOSTED, START_IT
-from openclaw.retrieval.embedding_models import InstalledModel, cut, family
 from openclaw.storage.lock import hold_lock
 
 if TYPE_CHECKING:

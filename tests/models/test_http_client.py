@@ -21,12 +21,12 @@ from openclaw.agent.protocols.replies import read_step
 from openclaw.errors import ModelFailed, OpenclawError, ServerAway, UsageError
 from openclaw.messages import Message, Waiting
 from openclaw.models.base import Model, Reply, Request, Text
+from openclaw.models.embedding_models import InstalledModel
 from openclaw.models.http_client import MAX_BYTES, error_line
 from openclaw.models.ollama import OllamaModel
 from openclaw.models.ollama_client import OllamaClient
 from openclaw.models.openai import OpenAIModel
 from openclaw.retrieval.embedders import OllamaEmbedder
-from openclaw.retrieval.embedding_models import InstalledModel
 from openclaw.stopping import stopped_by
 from openclaw.storage.safe_open import replace_surrogates
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError, ServerAway, UsageError
+from openclaw.models.embedding_models import InstalledModel, cut, family, installed, preferred
 from openclaw.retrieval.embedder_choice import choose_embedder
 from openclaw.retrieval.embedders import SERVER_BATCH, OllamaEmbedder, OpenAIEmbedder
-from openclaw.retrieval.embedding_models import InstalledModel, cut, family, installed, preferred
 from tests.fakes.loaded import loaded_by
 from tests.fakes.minilm import write_minilm
 from tests.fakes.ollama_server import FakeModel, FakeOllama, Vectors

@@ -27,9 +27,9 @@ from openclaw.cli.render import Listener, exit_code, show_turn
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.events import Compaction, Done, Event, Notice, Start
 from openclaw.home.attachments import attach, missing_files
-from openclaw.home.model_names import HINT_WIDTH, Answering, known_models, resolve_installed_model
 from openclaw.inspection.usage import window_used
 from openclaw.messages import Material, skill_prompt
+from openclaw.models.model_names import HINT_WIDTH, Answering, known_models, resolve_installed_model
 from openclaw.security.display import harmless, one_line
 from openclaw.sessions.session import Session, session_name
 from openclaw.sessions.store import UNATTENDED

@@ -18,7 +18,7 @@ from openclaw.cli.one_shot import choose_listener
 from openclaw.cli.open_agent import open_agent
 from openclaw.cli.trust_questions import Read, Say, ask_for_programs
 from openclaw.config.mcp_settings import read_servers
-from openclaw.home.model_names import Answering
+from openclaw.models.model_names import Answering
 from openclaw.server.server_client import find_server
 from openclaw.server.wire import PromptRequest
 from openclaw.tools.mcp.start import ServerStarter

@@ -13,9 +13,9 @@ from openclaw.config import load_settings
 from openclaw.errors import UsageError
 from openclaw.events import Done, Error
 from openclaw.home.attachments import attach, mentions
-from openclaw.home.model_names import known_models
 from openclaw.inspection.turn_lines import receipt_line, verdict_lines
 from openclaw.messages import Material, skill_prompt
+from openclaw.models.model_names import known_models
 from openclaw.server.api import NUMBER, SCHEMAS, TEXT, ApiCall, Routes, a_list, an_object
 from openclaw.server.markup import to_html
 from openclaw.server.runs import Run, follow

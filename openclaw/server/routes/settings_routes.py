@@ -9,11 +9,11 @@ from typing import Any
 from openclaw.config import load_settings, origins, set_value
 from openclaw.config.file import expected
 from openclaw.config.settings import find_key, keys
-from openclaw.home.model_names import all_models, find_auto_model
 from openclaw.inspection.context import context_report
 from openclaw.inspection.policy_report import describe_policy
 from openclaw.inspection.usage import all_turns, usage_json
 from openclaw.inspection.usage_plot import usage_plots
+from openclaw.models.model_names import all_models, find_auto_model
 from openclaw.models.registry import check_setting
 from openclaw.security.display import value_text
 from openclaw.server.api import NUMBER, OBJECT, TEXT, TRUTH, ApiCall, Routes, a_list, an_object

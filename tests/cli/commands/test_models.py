@@ -9,8 +9,8 @@ import pytest
 
 from openclaw.cli.commands.models.group import PlainProgress
 from openclaw.errors import ModelMissing
-from openclaw.home.model_names import known_models, resolve_installed_model
 from openclaw.models import catalog
+from openclaw.models.model_names import known_models, resolve_installed_model
 from openclaw.storage import program
 from openclaw.storage.home import Home
 from openclaw.storage.trust_store import trust_home

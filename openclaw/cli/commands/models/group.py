@@ -15,15 +15,15 @@ from openclaw.cli.formatting import print_listing
 from openclaw.cli.options import AsJson, make_group
 from openclaw.config import Settings, set_value
 from openclaw.errors import OpenclawError, UsageError
-from openclaw.home.model_names import (
+from openclaw.models import catalog
+from openclaw.models.catalog import Progress
+from openclaw.models.model_names import (
     all_models,
     find_auto_model,
     is_ollama,
     resolve_installed_model,
     resolve_model,
 )
-from openclaw.models import catalog
-from openclaw.models.catalog import Progress
 from openclaw.models.ollama_client import pull_model
 
 app = make_group("List, fetch and choose models.")

@@ -18,9 +18,9 @@ from openclaw.cli.options import AsJson
 from openclaw.config import Settings
 from openclaw.errors import ModelMissing, OpenclawError, UsageError
 from openclaw.evals.model_test import ModelTest
-from openclaw.home.model_names import find_auto_model, resolve_model
 from openclaw.models.base import Profile, Score
 from openclaw.models.machine import is_elsewhere
+from openclaw.models.model_names import find_auto_model, resolve_model
 from openclaw.models.profile import full_name, known_profiles, write_profile
 from openclaw.models.registry import split_name
 from openclaw.security.display import one_line
