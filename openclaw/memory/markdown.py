@@ -17,7 +17,7 @@ from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.storage.atomic import read_settled
 from openclaw.storage.safe_open import BOM
-from openclaw.storage.text import check_not_utf_16, write_if_same
+from openclaw.storage.text import UTF_16, check_not_utf_16, write_if_same
 from openclaw.types import BeforeWrite, record_no_write
 
 DEFAULT_LIST = "Tasks"
@@ -261,6 +261,8 @@ def change_file(
 
 
 def _decode(data: bytes | None) -> str:
+    if data and data.startswith(UTF_16):  # it is only read: see check_not_utf_16
+        return data.decode("utf-16", "replace")
     return (data or b"").removeprefix(BOM).decode("utf-8", "surrogateescape")
 
 

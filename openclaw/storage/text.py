@@ -22,7 +22,7 @@ from openclaw.storage import atomic
 from openclaw.storage.safe_open import BOM, NotOrdinary, read_bytes, remove, target_of
 from openclaw.types import BeforeWrite, record_no_write
 
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # how it begins
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # how it begins
 
 
 def with_line_ends_of(now: bytes | None, data: bytes | None) -> bytes | None:
@@ -186,7 +186,7 @@ def encode_like(before: bytes | None, text: str, path: Path) -> bytes:
 
 def check_not_utf_16(data: bytes | None, path: Path) -> None:
     """Raises OpenclawError, naming `path`, for the bytes of a UTF-16 file."""
-    if data and data.startswith(_UTF_16):
+    if data and data.startswith(UTF_16):
         raise OpenclawError(
             f"{path} is UTF-16, not UTF-8 text",
             f"convert it first, for example: iconv -f utf-16 -t utf-8 {path.name}",
@@ -282,7 +282,7 @@ def _find_wide_codec(data: bytes) -> str:
     byte orders when mostly one byte of two is zero."""
     if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         return "utf-32"
-    if data.startswith(_UTF_16):
+    if data.startswith(UTF_16):
         return "utf-16"
     sample = data[:SAMPLE]
     half = len(sample) // 2

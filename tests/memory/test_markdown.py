@@ -350,11 +350,12 @@ def test_a_file_that_keeps_changing_is_an_error_and_left_alone(tmp_path: Path) -
     assert set(path.read_bytes()) == {ord("x")}
 
 
-def test_utf_16_is_refused_and_left_alone(tmp_path: Path) -> None:
+def test_utf_16_is_read_but_not_written(tmp_path: Path) -> None:
     path = tmp_path / "memory" / "MEMORY.md"
     path.parent.mkdir()
     path.write_bytes("- caf\u00e9\n".encode("utf-16"))
     before = path.read_bytes()
+    assert read_markdown(path) == "- caf\u00e9\n"
     with pytest.raises(OpenclawError, match="UTF-16") as caught:
         Notes(path.parent).remember("x")
     assert "iconv" in caught.value.hint
