@@ -16,6 +16,7 @@ from typing import Protocol, TypeVar
 from openclaw.errors import OpenclawError
 from openclaw.frozen import frozen
 from openclaw.storage.atomic import read_settled
+from openclaw.storage.merge import SIGN, conflicts
 from openclaw.storage.safe_open import BOM
 from openclaw.storage.text import UTF_16, check_not_utf_16, write_if_same
 from openclaw.types import BeforeWrite, record_no_write
@@ -248,6 +249,7 @@ def change_file(
     for _ in range(ATTEMPTS):
         before = read_settled(path, MAX_BYTES)
         check_not_utf_16(before, path)
+        _check_no_conflicts(before, path)
         text = change(_decode(before))
         data = text.encode("utf-8", "surrogateescape")
         if before and before.startswith(BOM):
@@ -258,6 +260,16 @@ def change_file(
         f"cannot write {path}: another program writes it all the time",
         "let that program finish, then try again",
     )
+
+
+def _check_no_conflicts(data: bytes | None, path: Path) -> None:
+    """Raises OpenclawError for a file with a merge's conflicts. A line that is written into one is
+    lost with the side that the user then takes out."""
+    if data and SIGN in data and (found := conflicts(_decode(data))):
+        raise OpenclawError(
+            f"{path} has conflict markers in line {found[0].line}",
+            "decide there what should stand, and take the markers out",
+        )
 
 
 def _decode(data: bytes | None) -> str:

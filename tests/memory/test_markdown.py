@@ -362,6 +362,18 @@ def test_utf_16_is_read_but_not_written(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
+def test_a_file_with_a_conflict_is_read_but_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "memory" / "TODO.md"
+    path.parent.mkdir()
+    text = "- [ ] a\n<<<<<<< HEAD\n- [ ] b\n=======\n- [ ] c\n>>>>>>> other\n"
+    path.write_text(text)
+    todos = TodoFile(path)
+    assert [todo.text for todo in todos.items()] == ["a", "b", "c"]
+    with pytest.raises(OpenclawError, match="conflict markers in line 2"):
+        todos.add("", ["d"])
+    assert path.read_text() == text
+
+
 WRITER = """\
 import sys
 from pathlib import Path
