@@ -113,9 +113,10 @@ def to_timestamp(text: str) -> float:
 
 
 class KeepsWrites(Protocol):
-    """A store that calls `keep` before each of its writes."""
+    """A store that calls `mask` with the words that it is given, and `keep` before it writes."""
 
     keep: BeforeWrite
+    mask: Callable[[str], str]
 
 
 def record_no_write(path: Path, before: bytes | None, after: bytes | None) -> Callable[[], None]:

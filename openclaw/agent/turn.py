@@ -53,7 +53,7 @@ from openclaw.nlp.intent import FILE, Cues, is_small_talk, read_cues, without_to
 from openclaw.nlp.several_requests import only_adds, split_request
 from openclaw.receipt import NO_CHANGES, TODO_FILE, Receipt
 from openclaw.security.audit import Audit
-from openclaw.security.masking import disarm_masks, masked_names
+from openclaw.security.masking import disarm_masks, tell_masked
 from openclaw.security.untrusted import draw_nonce
 from openclaw.sessions.session import Session, mask_entry, mask_session, without
 from openclaw.storage.home import Home
@@ -345,12 +345,10 @@ def _mask_prompt(open_home: OpenHome, prompt: Prompt, session: Session) -> tuple
     ]
     masked = replace(prompt, text=text, material=material)
     mask_session(open_home.masker, session)
-    known, found = (
-        masked_names("\n".join((each.text, *(part.text for part in each.material))))
-        for each in (prompt, masked)
+    texts = (
+        "\n".join((each.text, *(part.text for part in each.material))) for each in (prompt, masked)
     )
-    names = ", ".join(name for name in found if name not in known)
-    return masked, f"kept apart: {names} (the model sees only the name)" if names else ""
+    return masked, tell_masked(*texts)
 
 
 def start_provenance(

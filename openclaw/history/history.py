@@ -30,7 +30,7 @@ from openclaw.history.record import (
     records,
 )
 from openclaw.history.turns import GIT, UNKNOWN, Scope, State, Turn
-from openclaw.security.masking import Masker
+from openclaw.security.masking import Masker, tell_masked
 from openclaw.storage import git
 from openclaw.storage.git import note_git_locks, remove_stale_locks
 from openclaw.storage.home import Home
@@ -342,6 +342,7 @@ class Command:
 
     def __init__(self, home: Home, words: str) -> None:
         self._home, self._words = home, words
+        self._masker = Masker(home.private / "secrets.json")
         self._journal: Journal | None = None
         self._lock = ExitStack()
         self.turn = ""
@@ -352,6 +353,13 @@ class Command:
         """See `BeforeWrite`."""
         self.in_memory |= path.parent == self._home.memory
         return self._begun().writes(path, before, after, at_once=False)
+
+    def mask(self, text: str) -> str:
+        """Return the words of the user with names in place of secrets; notices tell of new ones."""
+        masked = self._masker.mask(text)
+        if notice := tell_masked(text, masked):
+            self.notices.append(notice)
+        return masked
 
     def altered(
         self,
@@ -364,7 +372,7 @@ class Command:
 
     def _begun(self) -> Journal:
         if self._journal is None:
-            words = Masker(self._home.private / "secrets.json").mask_for_display(self._words)
+            words = self._masker.mask_for_display(self._words)
             turn = new_turn(words)
             path = self._home.private / "locks" / f"{turn.lock}.lock"
             with ExitStack() as lock:

@@ -14,10 +14,10 @@ from openclaw.types import KeepsWrites
 @contextmanager
 def record_command(home: Home, words: str, store: KeepsWrites | None = None) -> Iterator[Command]:
     """As `openclaw.history.history.command`; what changes the memory changes its pages too. The
-    turn keeps what `store` writes."""
+    turn keeps what `store` writes, and masks what it is given."""
     with command(home, words) as made:
         if store is not None:
-            store.keep = made.keep
+            store.keep, store.mask = made.keep, made.mask
         yield made
         if made.in_memory:
             made.notices += refresh(home, made.keep)

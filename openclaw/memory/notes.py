@@ -86,6 +86,7 @@ class Notes:
         self._today = today
         self._source = source
         self.keep = keep
+        self.mask: Callable[[str], str] = str
         self._lock = folder.parent / ".openclaw" / "locks" / "notes.lock"
 
     def target(self, where: Where) -> Path:
@@ -105,7 +106,7 @@ class Notes:
         when `replaces` is not one known line, or when the same is known (then it is
         `AlreadyKnownError`): a lasting fact need not be noted for today again.
         """
-        fact = to_one_line(text)
+        fact = self.mask(to_one_line(text))
         full = self._fill_meta(fact, meta or Meta())
         path = self.target(where)
         with hold_lock(self._lock, LOCK_SECONDS):
@@ -152,7 +153,7 @@ class Notes:
     def propose(self, text: str, source: str, *, meta: Meta | None = None) -> Note:
         """Put a candidate into the inbox. Raises ToolProblem as `remember`; `AlreadyKnownError`
         also for what waits there already."""
-        fact = to_one_line(text)
+        fact = self.mask(to_one_line(text))
         day = self._today().isoformat()
         full = self._fill_meta(fact, replace(meta or Meta(), source=source))
         path = self.inbox()

@@ -104,6 +104,7 @@ class TodoFile:
         self._today = today
         self.lock_seconds = LOCK_SECONDS
         self.keep = keep
+        self.mask: Callable[[str], str] = str
         self._lock = path.parent.parent / ".openclaw" / "locks" / "todo.lock"
 
     def read(self) -> Todos:
@@ -157,7 +158,7 @@ class TodoFile:
         `due:` that is no date and for a text that is empty or too long.
         """
         ids: list[str] = []
-        dated = [self._resolve_due(text) for text in texts]
+        dated = [self._resolve_due(self.mask(text)) for text in texts]
 
         def change(text: str) -> str:
             new, ids[:] = add_todos(text, list_name, dated)
@@ -190,7 +191,7 @@ class TodoFile:
     def set_text(self, ident: str, words: str) -> Todo:
         """Give a to-do other words, and its date unless they have one; returns it as it now stands.
         Raises ToolProblem for an unknown id, and for a text that is empty or too long."""
-        dated = self._resolve_due(words)
+        dated = self._resolve_due(self.mask(words))
         return self._changed(ident, lambda text: replace_text(text, ident, dated))
 
     def move(self, ident: str, list_name: str) -> Todo:

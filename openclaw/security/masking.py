@@ -75,6 +75,13 @@ def masked_names(text: str) -> list[str]:
     return list(dict.fromkeys(name.lower() for name in MASK.findall(text)))
 
 
+def tell_masked(text: str, masked: str) -> str:
+    """Return a notice about the secrets of a text that the masked one names, "" for none."""
+    known = masked_names(text)
+    names = ", ".join(name for name in masked_names(masked) if name not in known)
+    return f"kept apart: {names} (the model sees only the name)" if names else ""
+
+
 def _replace_value(text: str, value: str, mask: str) -> str:
     """Mask a value in a text. A short one is masked only where it is no part of a longer word; it
     may be repeated there."""

@@ -76,6 +76,7 @@ class SessionStore:
     ) -> None:
         self.folder = folder
         self.keep: BeforeWrite = record_no_write
+        self.mask: Callable[[str], str] = str
         self.locks = locks or folder.parent / ".openclaw" / "locks"
         self.now = now
         self.problems: list[str] = []
@@ -289,7 +290,7 @@ class SessionStore:
 
     def rename(self, ref: str, title: str) -> Session:
         """Give a session another, unused title. Its place in the list stays."""
-        title = " ".join(title.split())
+        title = self.mask(" ".join(title.split()))
         session_id = self.find(ref)
         taken = self._titled(title)
         if not title:

@@ -185,10 +185,21 @@ def test_a_command_has_no_number_by_which_it_is_found(place: Place) -> None:
         assert f"there is no turn '{ref}'" in claw.error("show", ref, code=2)
 
 
-def test_a_secret_in_what_was_typed_is_not_in_the_subject_of_the_turn(place: Place) -> None:
+@pytest.mark.parametrize(
+    ("command", "file"),
+    [
+        ("todo add", "memory/TODO.md"),
+        ("memory add", "memory/MEMORY.md"),
+        ("sessions rename talk", "sessions/talk.json"),
+    ],
+)
+def test_a_secret_in_what_was_typed_is_kept_apart(place: Place, command: str, file: str) -> None:
     key = "ghp_" + "aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zC2eF5"
-    place.do(f"todo add renew {key} soon")
-    assert [turn.subject for turn in place.turns()] == ["todo add renew {{secret:new}} soon"]
+    claw(*command.split(), f"renew {key} soon")
+    assert claw.err == "openclaw: kept apart: github-token-1 (the model sees only the name)\n"
+    masked = "renew {{secret:github-token-1}} soon"
+    assert masked in (place.home.root / file).read_text("utf-8")
+    assert [turn.subject for turn in place.turns()] == [f"{command} {masked}"]
 
 
 @needs_git
