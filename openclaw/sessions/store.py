@@ -125,11 +125,12 @@ class SessionStore:
 
     def choose(self, latest: bool, name: str | None, model: str) -> Session:
         """Load the latest session or the one with this id or title; make it when missing, or a new
-        one without a name. A name that looks like a generated id must exist."""
+        one without a name. The latest, and a name that looks like a generated id, must exist."""
         if latest and name:
             raise UsageError("--continue and --session exclude each other")
-        if latest or (name and is_generated_id(name)):
-            return self.load(LATEST if latest else str(name))
+        name = LATEST if latest else name
+        if name and (name == LATEST or is_generated_id(name)):
+            return self.load(name)
         if name is None:
             return self.new(None, model)
         if self.exists(name):
