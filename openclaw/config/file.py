@@ -449,10 +449,11 @@ def _item(line: str) -> str:
 
 def parse_value(key: Key, text: str) -> Any:
     """Convert what a user typed to the key's type. Raises UsageError for a wrong value."""
-    if key.type is str and text.strip().lower() == "null":  # no text of the user's
+    is_list = get_origin(key.type) is tuple
+    if (key.type is str or is_list) and text.strip().lower() == "null":  # no text of the user's
         return key.default
     written = text
-    if get_origin(key.type) is tuple and not text.lstrip().startswith("["):
+    if is_list and not text.lstrip().startswith("["):
         written = json.dumps([item.strip() for item in text.split(",") if item.strip()])
     elif key.type is str:
         written = json.dumps(text)

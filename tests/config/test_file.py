@@ -200,6 +200,7 @@ def test_setting_a_value_keeps_comments_and_other_lines(home: Home) -> None:
             "hooks: null  # mine  # b\n# c\nseed: 1\n",
         ),
         ("grants: &a\n- *a\n", "grants", "", "grants: []\n"),
+        ("fallbacks: [a]\n", "fallbacks", "null", "fallbacks: []\n"),
     ],
 )
 def test_one_value_is_changed_in_place(
