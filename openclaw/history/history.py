@@ -208,6 +208,7 @@ class History:
         if not self.has_waiting():
             return ""
         try:
+            load_settings(self.home)  # such as cannot be read may say that nothing is committed
             with self._locked():
                 waiting = self._commit_all()
         except OpenclawError as error:

@@ -246,6 +246,15 @@ def test_why_a_turn_waits_can_be_asked_later(it: GitTalk) -> None:
     assert it.talk.app.history.waiting == ""
 
 
+def test_nothing_is_committed_while_the_settings_cannot_say_that_it_may_be(it: GitTalk) -> None:
+    settings = it.talk.app.home.settings
+    settings.write_text("git: {auto_commit: false}\nmode: x\n", "utf-8")
+    assert "not committed yet: openclaw.yaml line 2" in waits(it.write(A, "one\n"))
+    settings.write_text("git: {auto_commit: true}\n", "utf-8")
+    it.write(B, "two\n")
+    assert it.log()[:2] == [f"Write {B}.", f"Write {A}."]
+
+
 def test_a_home_with_a_broken_repository_does_not_commit_to_the_one_around_it(
     tmp_path: Path,
 ) -> None:
