@@ -10,6 +10,7 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -116,6 +117,7 @@ def find_function(name: str) -> Any:
     return getattr(import_module(f"{COMMANDS_FOLDER}{module}"), attribute)
 
 
+@cache
 def load(name: str, inner: str = "") -> Command:
     """Import the module of a command and return the command. KeyError for an unknown name.
 
