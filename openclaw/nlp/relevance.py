@@ -133,6 +133,8 @@ def _overlaps(request: str, shared: Collection[str], skill: Blurb) -> bool:
 def visible_line(text: str) -> str:
     """Return a text on one line without invisible characters: a description must not be able to
     add entries, headings or orders to the prompt."""
+    if text.isprintable():
+        return " ".join(text.split())
     seen = (" " if unicodedata.category(c) in ("Zl", "Zp", "Cc") else c for c in text)
     return " ".join("".join(c for c in seen if unicodedata.category(c)[0] != "C").split())
 
