@@ -147,4 +147,5 @@ def _state(path: Path) -> tuple[int, bytes]:
 def _made(settings: str) -> Path:
     home = kept_folder() / "home"
     create_home(home, settings)
+    git(home, "repack", "-adq")  # one pack is copied sooner than forty objects
     return home

@@ -183,7 +183,8 @@ def test_a_branch_whose_newest_commit_was_lost_goes_back_to_the_one_before(home:
 
 
 def test_missing_objects_are_found_when_it_may_take_its_time(home: Home) -> None:
-    blob = Git(home.root).says("rev-parse", "HEAD:workspace/SOUL.md")
+    commit(home, "memory/a.md", "one\n")
+    blob = Git(home.root).says("rev-parse", "HEAD:memory/a.md")
     (home.root / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
     assert troubles(home) == []
     assert "not whole" in troubles(home, deep=True)[0]
