@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -204,36 +201,6 @@ def test_each_change_can_answer_as_json(claw: Claw) -> None:
     gone = claw.json("todo", "rm", "--list", "Groceries")
     assert [todo["id"] for todo in gone] == ["0a1b2c3d", "11223344"]
     assert claw.json("todo") == []
-
-
-HEAVY = (
-    "rich",
-    "httpx",
-    "ollama",
-    "llama_index",
-    "yaml",
-    "ddgs",
-    "openclaw.agent",
-    "dateparser",
-    "acp",
-)
-
-
-@pytest.mark.usefixtures("home")
-def test_the_list_needs_no_heavy_library() -> None:
-    # Typer brings pydantic for itself when it reads options, so only our own imports count there.
-    program = (
-        "import sys; import openclaw.cli.commands.todo, openclaw.memory.todos;"
-        "import openclaw.storage.home;"
-        f"heavy = [name for name in ('pydantic', *{HEAVY}) if name in sys.modules];"
-        "from openclaw.cli.main import run; code = run(['todo', 'list', '--json']);"
-        f"heavy += [name for name in {HEAVY} if name in sys.modules];"
-        "print(heavy, file=sys.stderr); sys.exit(code)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.strip() == "[]"
-    assert len(json.loads(done.stdout)) == 2
 
 
 def test_escape_sequences_of_a_to_do_do_not_reach_the_terminal(claw: Claw) -> None:
