@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from functools import lru_cache
 
 from openclaw.nlp.dates import read_days
 from openclaw.retrieval import units
@@ -142,6 +143,7 @@ def _chunks(units: list[Unit], lines: list[str], day: str) -> list[Chunk]:
     return chunks
 
 
+@lru_cache(4096)  # a file is split once more when it is embedded
 def _days_told(said: str, day: str) -> tuple[str, ...]:
     """The other days that a text of a day tells of; of a span longer than `MAX_DAYS` none."""
     try:
