@@ -233,10 +233,12 @@ def find_repeated_lines(
     for line in offered:
         words = significant_words(line.text)
         shared = (words - asked) & said
+        if not shared:
+            continue
         about = len((words | significant_words(line.around)) & asked)
         gives = about and 2 * len(shared) >= len(said)
         told = len(shared) >= 2 and 4 * len(shared) >= 3 * len(words - asked)
-        if shared and (gives or (told and (about or len(shared) > 2))):
+        if gives or (told and (about or len(shared) > 2)):
             found.append((shared, about, line))
     found.sort(key=lambda each: (-len(each[0]), -each[1]))
     kept: list[ShownLine] = []
