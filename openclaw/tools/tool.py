@@ -8,6 +8,7 @@ import re
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
+from functools import lru_cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from openclaw.frozen import frozen
@@ -95,17 +96,12 @@ def tool(
 
     Without `forms` it gets one form: the given effect and the arguments without a default.
     """
-    hints, properties, required = get_type_hints(function), dict[str, Any](), list[str]()
-    for name, parameter in inspect.signature(function).parameters.items():
-        properties[name] = _type_schema(hints[name])
-        if parameter.default is inspect.Parameter.empty:
-            required.append(name)
-    paragraph = (inspect.getdoc(function) or "").split("\n\n")[0]
+    description, parameters = _describe(getattr(function, "__func__", function))
     return Tool(
         name=function.__name__,
-        description=" ".join(paragraph.split()),
-        parameters={"type": "object", "properties": properties, "required": required},
-        forms=tuple(forms) or (CallForm(effect, arguments=tuple(required)),),
+        description=description,
+        parameters=parameters,
+        forms=tuple(forms) or (CallForm(effect, arguments=tuple(parameters["required"])),),
         run=function,
         legal=legal,
         action=action,
@@ -113,6 +109,21 @@ def tool(
         masks=masks,
         preview=preview,
     )
+
+
+@lru_cache(256)  # each turn makes its tools anew, from the same methods of other objects
+def _describe(function: Callable[..., str]) -> tuple[str, Mapping[str, Any]]:
+    """Return the description of a function or method, and the JSON schema of its arguments."""
+    hints, properties, required = get_type_hints(function), dict[str, Any](), list[str]()
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name == "self":
+            continue
+        properties[name] = _type_schema(hints[name])
+        if parameter.default is inspect.Parameter.empty:
+            required.append(name)
+    paragraph = (inspect.getdoc(function) or "").split("\n\n")[0]
+    schema = {"type": "object", "properties": properties, "required": required}
+    return " ".join(paragraph.split()), schema
 
 
 def legal_shapes(tool: Tool) -> Iterator[tuple[Effect, dict[str, Any]]]:
