@@ -122,27 +122,6 @@ def test_a_wrong_call_is_answered_with_what_is_valid(wrong: Line, told: str, it:
 # -------- what the schema leaves
 
 
-@pytest.mark.parametrize(
-    "question", ["Which port does staging use?", "What is on my list?", "Who am I?", "Wer bin ich?"]
-)
-def test_a_question_gets_no_tool_that_changes_anything(question: str, it: Talk) -> None:
-    it.say(question, call("list_files"), MORE, answer("I do not know."))
-    for request in it.requests:
-        assert not tools(request) & WRITING
-        assert all(step["kind"]["const"] != "change" for step in options(request))
-    assert all(
-        step["action"]["const"] == "list"
-        for request in it.requests
-        for step in options(request)
-        if step.get("tool", {}).get("const") == "todo"
-    )
-
-
-def test_an_order_gets_the_tools_that_change(it: Talk) -> None:
-    it.say("Write a poem into poem.md", WRITE, answer("It is there."))
-    assert "write_file" in tools(it.requests[0])
-
-
 def test_only_who_may_want_a_program_gets_one(it: Talk) -> None:
     it.app.ask_user = lambda question: ""
     it.say("run the tests", answer("I may not."))
