@@ -171,7 +171,10 @@ def _files_meant(open_home: OpenHome, question: str, cues: Cues) -> list[str]:
     """Return the files that a prompt is about by their names, and the notes of the days that a
     question names, if these are few. What is kept from the search goes nowhere unasked."""
     meant = cues.meant if cues.asks or cues.orders else ()
-    days = read_past_days(question, open_home.now().date()).spans if cues.asks else ()
+    today = open_home.now().date()
+    days = read_past_days(question, today).spans if cues.asks else ()
+    if days and read_message(question).probabilities["todo_list"] >= LIKELY:
+        days = tuple(span for span in days if span[1] < today)  # none for "what is due this week?"
     if not meant and not days:
         return []
     paths = [each.path for each in find_files(open_home.home, index_options(open_home.settings))]

@@ -222,6 +222,17 @@ CASES = [
         shows=("Called the plumber.", "[2026-11-19: on Thursday]"),
         hides=("To-do due",),
     ),
+    Case(
+        "a question for the to-dos of this week",
+        prompt="What do I still have to do this week?",
+        files={
+            "memory/2026-11-19.md": "# 2026-11-19\n\n- Called the plumber.\n",
+            "memory/TODO.md": "- [ ] call Mia due:2026-11-22\n",
+        },
+        settings=SEARCHED,
+        shows=("To-do due this week: call Mia due:2026-11-22",),
+        hides=("Called the plumber.",),
+    ),
     Case("language set", settings={"language": "German"}, shows=("Answer in German.",)),
     Case(
         "secrets",
