@@ -238,7 +238,8 @@ class FileTools:
         text = self._with_secrets(text, old, name, whole=False)
         if name == TODO_FILE and (lines := [line for line in text.splitlines() if line.strip()]):
             return _Plan(target, name, base, old, add_todos(old or "", "", lines)[0])
-        return _Plan(target, name, base, old, append_text(old or "", text))
+        new = append_text(old or "", text, markdown=target.suffix == ".md")
+        return _Plan(target, name, base, old, new)
 
     def write_file(self, path: str, content: str) -> str:
         """Create a file."""

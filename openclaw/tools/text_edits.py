@@ -76,35 +76,42 @@ def with_newline(text: str) -> str:
     return text if not text or text.endswith("\n") else f"{text}\n"
 
 
-def append_text(old: str, text: str) -> str:
-    """Append a text on lines of its own. Behind a table, a line with as many parts between bars or
-    commas as the table has columns is a row of it, and its headings are not repeated: a small model
-    writes so. A sentence, a heading and an item of a list are none. Rows go below the last table
-    with as many columns, also where more text follows it. Behind a list such lines are its items.
-    Raises ToolProblem for an empty text."""
+def append_text(old: str, text: str, *, markdown: bool) -> str:
+    """Append a text on lines of its own, as a small model means it: behind a table as a row, behind
+    a list of Markdown as items, rows below the last table with as many columns, also where more
+    text follows it. Raises ToolProblem for an empty text."""
     lines, given = old.splitlines(), text.strip().splitlines()
-    if lines and lines[-1].startswith("|"):
-        if len(given) > 2 and given[0] in lines and is_table_rule(given[1]):
-            text = "\n".join(given[2:])
-        inner = text.strip().removeprefix("|").removesuffix("|")
-        parts = CELL_END.split(inner) if "|" in inner else inner.split(",")
-        cells = [part.strip() for part in parts]
-        is_text = "|" not in inner and _NO_ROW.search(inner)
-        columns = len([*table_rows(lines)][-1][1])
-        if len(cells) == columns and "\n" not in inner and not is_text:
-            text = f"| {' | '.join(cells)} |"
+    last = lines[-1] if lines else ""
+    if last.startswith("|"):
+        text = _as_rows(text, lines)
     elif end := _end_of_table(lines, given):
         above = "".join(old.splitlines(keepends=True)[:end])
-        return append_text(above, text) + old[len(above) :]
-    elif lines and (item := _BULLET.match(lines[-1])) and not _NO_ITEMS.search(text.rstrip()):
-        mark = item[0].replace("x", " ")
-        text = "\n".join(f"{mark}{line}" for line in given)
+        return append_text(above, text, markdown=markdown) + old[len(above) :]
+    elif markdown and (item := _BULLET.match(last)) and not _NO_ITEMS.search(text.rstrip()):
+        text = "\n".join(item[0].replace("x", " ") + line for line in given)
     newline = "\r\n" if "\r\n" in old else "\n"
     start = old + (newline if old and not old.endswith(("\n", "\r")) else "")
     new = start + with_newline(text.lstrip("\n") if old else text).replace("\n", newline)
     if new == start:
         raise ToolProblem("text is empty: nothing to append.")
     return new
+
+
+def _as_rows(text: str, lines: list[str]) -> str:
+    """Return a text behind a table as it stands there: a line with as many parts between bars or
+    commas as the table has columns is a row, and its headings are not repeated. A sentence, a
+    heading and an item of a list are none."""
+    given = text.strip().splitlines()
+    if len(given) > 2 and given[0] in lines and is_table_rule(given[1]):
+        text = "\n".join(given[2:])
+    inner = text.strip().removeprefix("|").removesuffix("|")
+    parts = CELL_END.split(inner) if "|" in inner else inner.split(",")
+    cells = [part.strip() for part in parts]
+    is_text = "|" not in inner and _NO_ROW.search(inner)
+    columns = len([*table_rows(lines)][-1][1])
+    if len(cells) == columns and "\n" not in inner and not is_text:
+        return f"| {' | '.join(cells)} |"
+    return text
 
 
 def _end_of_table(lines: list[str], rows: list[str]) -> int:

@@ -467,6 +467,11 @@ def test_plain_lines_behind_a_list_become_its_items(
     (home.workspace / "ideas.md").write_text(f"# Ideas\n\n{last}\n", "utf-8")
     files.append_file("ideas.md", given)
     assert (home.workspace / "ideas.md").read_text("utf-8") == f"# Ideas\n\n{last}\n{added}\n"
+    (home.workspace / "ideas.yaml").write_text(f"ideas:\n{last}\n", "utf-8")
+    files.append_file("ideas.yaml", given)
+    assert (home.workspace / "ideas.yaml").read_text(
+        "utf-8"
+    ) == f"ideas:\n{last}\n{given.rstrip()}\n"
 
 
 def test_append_keeps_crlf_and_makes_a_missing_file(files: FileTools, home: Home) -> None:
