@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import atexit
 import tempfile
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -26,3 +28,24 @@ def kept_folder() -> Path:
     top = tempfile.TemporaryDirectory()
     atexit.register(top.cleanup)
     return Path(top.name)
+
+
+@contextmanager
+def exchanged(script: Path, bad: Path) -> Iterator[None]:
+    """A thread exchanges the two files, and back, all the time."""
+    other, over = script.with_name("other"), threading.Event()
+
+    def exchange() -> None:
+        while not over.is_set():
+            script.rename(other)
+            bad.rename(script)
+            script.rename(bad)
+            other.rename(script)
+
+    racing = threading.Thread(target=exchange)
+    racing.start()
+    try:
+        yield
+    finally:
+        over.set()
+        racing.join()

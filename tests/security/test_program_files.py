@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from openclaw.security.program_files import copied_files, find_programs
 from openclaw.security.program_trust import make_trust_request
 from openclaw.storage.home import Home
 from openclaw.storage.scratch import PREFIX, STALE_SECONDS, scratch
-from tests.fakes.files import write_file
+from tests.fakes.files import exchanged, write_file
 from tests.fakes.talk import new_home
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="scripts for sh")
@@ -100,33 +99,17 @@ def test_nor_by_a_long_way(home: Home, run: str) -> None:
 
 
 def test_files_exchanged_all_the_time_never_run(home: Home) -> None:
-    bad = home.root / "notes.md"
-    bad.write_text(BAD, "utf-8")
-    script, other = home.root / "check.sh", home.root / "other"
-    over = threading.Event()
-
-    def exchange() -> None:
-        while not over.is_set():
-            script.rename(other)
-            bad.rename(script)
-            script.rename(bad)
-            other.rename(script)
-
-    racing = threading.Thread(target=exchange)
+    bad = write_file(home.root / "notes.md", BAD)
     hook = Hook("before_turn", "sh ./check.sh")
     wanted = find_programs(home, [hook.run]).hash
-    racing.start()
     said: list[str] = []
-    try:
+    with exchanged(home.root / "check.sh", bad):
         for number in range(6_000):  # on a busy machine it is long never the right file
             if number > 60 and said:
                 break
             now = find_programs(home, [hook.run])
             if now.hash == wanted:  # as `openclaw.security.trust` compares it
                 said.append(run_hook(home, hook, {}, now.held).text.strip())
-    finally:
-        over.set()
-        racing.join()
     assert said and set(said) == {"good"}
 
 

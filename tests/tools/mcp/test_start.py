@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -27,7 +26,7 @@ from openclaw.tools.mcp.start import KIND, ServerStarter
 from openclaw.tools.mcp.tools import McpServers
 from tests.data.sample import sample
 from tests.fakes.command import CommandLine
-from tests.fakes.files import write_file
+from tests.fakes.files import exchanged, write_file
 from tests.fakes.mcp_home import HERE, as_settings, needs_mcp
 from tests.fakes.talk import call, new_home, results, talk
 
@@ -389,27 +388,12 @@ def test_a_program_that_is_exchanged_all_the_time_is_never_the_other_one(home: H
     one = server(home, put(home, "server.py"))
     starts = ServerStarter(home, [one], Trust(home.root.parent / "trust.json"))
     starts.allow(starts.asked())
-    script, bad, other = (home.root / name for name in ("server.py", "bad.md", "other"))
-    bad.write_text(PLANTED, "utf-8")
-    over = threading.Event()
-
-    def exchange() -> None:
-        while not over.is_set():
-            script.rename(other)
-            bad.rename(script)
-            script.rename(bad)
-            other.rename(script)
-
-    racing = threading.Thread(target=exchange)
-    racing.start()
+    bad = write_file(home.root / "bad.md", PLANTED)
     ran: list[str] = []
-    try:
+    with exchanged(home.root / "server.py", bad):
         for number in range(10_000):
             if ran and number >= 100:
                 break
             with suppress(AwayError, FileNotFoundError), starts.prepare(one) as start:
                 ran.append((start.folder / start.words[1]).read_text("utf-8"))
-    finally:
-        over.set()
-        racing.join()
     assert ran and set(ran) == {TELLING}
