@@ -14,8 +14,7 @@ import pytest
 
 from openclaw.config import Settings
 from openclaw.errors import ModelFailed
-from openclaw.evals import model_probes
-from openclaw.evals.model_probes import Bounded, ProbeLimits, TooLate
+from openclaw.evals.model_probes import Bounded, ProbedModel, ProbeLimits, TooLate, make_request
 from openclaw.evals.model_test import LATE, TASKS, ModelTest, make_home, run_task
 from openclaw.models.base import Chunk, Model, Reply, Request
 from openclaw.models.embedded import EmbeddedModel
@@ -68,22 +67,17 @@ def test_a_late_reply_is_cut_and_the_server_is_free_for_the_next(
 ) -> None:
     fake_ollama.say(answer, "Yes.")
     assert model.card
-    probed = model_probes.ProbedModel(model, ProbeLimits(reply=0.8))
-    said = probed.ask(model_probes.make_request("Tell a story.", 5000))
+    probed = ProbedModel(model, ProbeLimits(reply=0.8))
+    said = probed.ask(make_request("Tell a story.", 5000))
     assert (said.is_whole, probed.endless) == (False, False)
     assert fake_ollama.hung_up.wait(ENOUGH)
-    assert (
-        model_probes.ProbedModel(model).ask(model_probes.make_request("Say yes.", 4)).reply.text
-        == "Yes."
-    )
+    assert ProbedModel(model).ask(make_request("Say yes.", 4)).reply.text == "Yes."
 
 
 def test_what_was_heard_before_a_cut_is_kept(model: Model, fake_ollama: FakeOllama) -> None:
     fake_ollama.say(Answer(["It ", "rained"], pause=HOUR))
     assert model.card
-    said = model_probes.ProbedModel(model, ProbeLimits(reply=0.8)).ask(
-        model_probes.make_request("Tell a story.", 32)
-    )
+    said = ProbedModel(model, ProbeLimits(reply=0.8)).ask(make_request("Tell a story.", 32))
     assert said.reply.text == "It "
 
 
@@ -91,9 +85,9 @@ def test_loading_has_a_bound_of_its_own_which_is_told(
     model: Model, fake_ollama: FakeOllama
 ) -> None:
     fake_ollama.say(Answer("late", stall=HOUR))
-    probed = model_probes.ProbedModel(model, ProbeLimits(load=0.3))
+    probed = ProbedModel(model, ProbeLimits(load=0.3))
     with pytest.raises(TooLate, match="did not answer within 0 s"):
-        probed.ask(model_probes.make_request("Say yes.", 4), patient=True)
+        probed.ask(make_request("Say yes.", 4), patient=True)
 
 
 def test_a_server_that_only_takes_connections_is_given_up() -> None:
@@ -167,9 +161,7 @@ def test_an_embedded_model_that_loads_for_ever_is_ended(
 ) -> None:
     model = embedded("slow")
     with pytest.raises(TooLate):
-        model_probes.ProbedModel(model, ProbeLimits(load=0.5)).ask(
-            model_probes.make_request("Say yes.", 4), patient=True
-        )
+        ProbedModel(model, ProbeLimits(load=0.5)).ask(make_request("Say yes.", 4), patient=True)
     model.close()
 
 
@@ -177,10 +169,10 @@ def test_an_embedded_model_is_not_loaded_anew_for_a_reply_that_was_cut(
     embedded: Callable[[str], EmbeddedModel],
 ) -> None:
     model = embedded("good")
-    probed = model_probes.ProbedModel(model, ProbeLimits(reply=0.5))
-    assert probed.ask(model_probes.make_request("Say yes.", 4), patient=True).loaded
-    assert not probed.ask(model_probes.make_request("go on", 100_000)).is_whole
-    again = probed.ask(model_probes.make_request("Say yes.", 4), patient=True)
+    probed = ProbedModel(model, ProbeLimits(reply=0.5))
+    assert probed.ask(make_request("Say yes.", 4), patient=True).loaded
+    assert not probed.ask(make_request("go on", 100_000)).is_whole
+    again = probed.ask(make_request("Say yes.", 4), patient=True)
     assert (again.is_whole, again.loaded) == (True, False)
 
 
@@ -203,11 +195,8 @@ def test_a_thread_that_cannot_be_ended_does_not_keep_the_process_from_ending() -
     model = Stuck()
     before = set(threading.enumerate())
     try:
-        assert (
-            not model_probes.ProbedModel(model, ProbeLimits(reply=0.1))
-            .ask(model_probes.make_request("Hello.", 4))
-            .is_whole
-        )
+        probed = ProbedModel(model, ProbeLimits(reply=0.1))
+        assert not probed.ask(make_request("Hello.", 4)).is_whole
         left = set(threading.enumerate()) - before
         assert [thread.daemon for thread in left] == [True]
     finally:
@@ -220,11 +209,7 @@ def test_what_the_model_raises_comes_through() -> None:
             raise ModelFailed("broken")
 
     with pytest.raises(ModelFailed, match="broken"):
-        list(
-            Bounded(Broken(), time.monotonic() + HOUR).stream(
-                model_probes.make_request("Hello.", 4)
-            )
-        )
+        list(Bounded(Broken(), time.monotonic() + HOUR).stream(make_request("Hello.", 4)))
 
 
 def test_a_card_is_told_within_its_time(fake_ollama: FakeOllama) -> None:

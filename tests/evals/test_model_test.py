@@ -11,8 +11,19 @@ from typing import Any
 import pytest
 
 from openclaw.cli.commands.models.test import blocks
-from openclaw.evals import model_probes
-from openclaw.evals.model_probes import JSON_QUESTIONS, passage
+from openclaw.evals.model_probes import (
+    JSON_QUESTIONS,
+    Found,
+    ProbedModel,
+    ProbeLimits,
+    make_request,
+    measure_speeds,
+    passage,
+    probe_json_replies,
+    probe_schema_enforcement,
+    probe_thinking,
+    probe_tool_calls,
+)
 from openclaw.evals.model_test import TASKS, WORDS, TaskOutcome
 from openclaw.messages import ToolCall, Usage
 from openclaw.models.base import Chunk, Profile, Reply, Request, Score, Text, matches_schema
@@ -25,7 +36,7 @@ CALLS = (
 )
 
 
-def _last(found: Iterator[model_probes.Found]) -> dict[str, Any]:
+def _last(found: Iterator[Found]) -> dict[str, Any]:
     """All that a probe has found in the end."""
     known: dict[str, Any] = {}
     for each in found:
@@ -52,7 +63,7 @@ def test_native_calls_are_counted_when_the_tool_and_its_arguments_are_right() ->
         Reply("", (CALLS[2],)),
         "Good morning!",
     ]
-    found = _last(model_probes.probe_tool_calls(model_probes.ProbedModel(ScriptedModel(*replies))))
+    found = _last(probe_tool_calls(ProbedModel(ScriptedModel(*replies))))
     expected = {"native": Score(2, 3), "calls": "native", "call_shape": "", "needless": False}
     assert found == expected
 
@@ -71,9 +82,7 @@ def test_calls_printed_as_text_are_told_with_their_shape(form: str, shape: str) 
         form.replace("{}", json.dumps({"name": call.name, "arguments": dict(call.arguments)}))
         for call in CALLS
     ]
-    found = _last(
-        model_probes.probe_tool_calls(model_probes.ProbedModel(ScriptedModel(*texts, texts[0])))
-    )
+    found = _last(probe_tool_calls(ProbedModel(ScriptedModel(*texts, texts[0]))))
     assert (found["calls"], found["call_shape"], found["needless"]) == ("text", shape, True)
     assert found["native"] == Score(0, 3)
 
@@ -87,7 +96,7 @@ def test_json_is_counted_with_and_without_a_constraint() -> None:
     fenced = [f"```json\n{json.dumps(value)}\n```" for value in good]
     lines = [json.dumps(good[0]), fenced[0], json.dumps(good[1]), "Here it is", "{", fenced[2]]
     model = ScriptedModel(*lines)
-    found = _last(model_probes.probe_json_replies(model_probes.ProbedModel(model)))
+    found = _last(probe_json_replies(ProbedModel(model)))
     expected = {"json_forced": Score(2, 3), "json_free": Score(2, 3), "json_fenced": True}
     assert found == expected
     assert [bool(request.schema) for request in model.requests] == [True, False] * 3
@@ -98,9 +107,7 @@ def test_json_is_counted_with_and_without_a_constraint() -> None:
 )
 def test_whether_a_schema_holds_is_told_by_what_nobody_would_say(reply: str, holds: bool) -> None:
     model = ScriptedModel(reply)
-    assert _last(model_probes.probe_schema_enforcement(model_probes.ProbedModel(model))) == {
-        "schema_holds": holds
-    }
+    assert _last(probe_schema_enforcement(ProbedModel(model))) == {"schema_holds": holds}
     assert len(model.requests) == 1
 
 
@@ -164,14 +171,14 @@ def test_thinking_is_found_where_it_stands(
     replies: tuple[Reply, ...], expected: dict[str, Any]
 ) -> None:
     model = ScriptedModel(*replies)
-    assert _last(model_probes.probe_thinking(model_probes.ProbedModel(model))) == expected
+    assert _last(probe_thinking(ProbedModel(model))) == expected
     assert [request.think for request in model.requests] == [None, False][: len(replies)]
 
 
 def test_a_model_that_talks_without_thinking_is_not_heard_out() -> None:
     model = ScriptedModel("First there are three rows of seven jars, which makes 21. " * 20)
-    probed = model_probes.ProbedModel(model)
-    assert _last(model_probes.probe_thinking(probed))["thinking"] == "none"
+    probed = ProbedModel(model)
+    assert _last(probe_thinking(probed))["thinking"] == "none"
     assert not probed.endless
 
 
@@ -182,7 +189,7 @@ def test_speeds_are_medians_of_what_was_really_read() -> None:
         Usage(300, 0, 61, 0.5, 2.5, 1, 0.5),
     ]
     model = ScriptedModel(*(Reply("It rained.", usage=usage) for usage in usages))
-    found = _last(model_probes.measure_speeds(model_probes.ProbedModel(model)))
+    found = _last(measure_speeds(ProbedModel(model)))
     assert found == {"read_rate": 100.0, "write_rate": 10.0}
     starts = {request.messages[0].content[:10] for request in model.requests}
     assert len(starts) == 3
@@ -193,17 +200,17 @@ def test_passages_have_no_beginning_in_common() -> None:
 
 
 def test_a_model_that_never_stops_is_broken_off_and_found_out() -> None:
-    probed = model_probes.ProbedModel(Endless())
-    said = probed.ask(model_probes.make_request("Say yes.", 4))
+    probed = ProbedModel(Endless())
+    said = probed.ask(make_request("Say yes.", 4))
     assert probed.endless
     assert not said.is_whole
     assert said.reply.text.count("and on") < 20
 
 
 def test_a_reply_that_is_only_slow_tells_nothing_of_the_model() -> None:
-    probed = model_probes.ProbedModel(Endless(), model_probes.ProbeLimits(reply=0.0))
-    assert _last(model_probes.probe_tool_calls(probed)) == {}
-    assert _last(model_probes.probe_json_replies(probed)) == {}
+    probed = ProbedModel(Endless(), ProbeLimits(reply=0.0))
+    assert _last(probe_tool_calls(probed)) == {}
+    assert _last(probe_json_replies(probed)) == {}
     assert not probed.endless
 
 
