@@ -20,6 +20,7 @@ from openclaw.memory.task_lines import due_of
 from openclaw.memory.todos import Todos, parse_todos
 from openclaw.nlp.calendar_days import Span
 from openclaw.nlp.classifier import read_message
+from openclaw.nlp.dates import name_each_day, read_past_days
 from openclaw.nlp.intent import (
     ABOUT_PAST,
     LIKELY,
@@ -29,7 +30,6 @@ from openclaw.nlp.intent import (
     surely_adds,
     without_todos,
 )
-from openclaw.nlp.named_days import name_each_day, read_past_days
 from openclaw.receipt import TODO_FILE
 from openclaw.retrieval.scan import find_files, index_options
 from openclaw.retrieval.units import day_in

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import date
 
 from openclaw.errors import UsageError
-from openclaw.nlp.dates import Prefer, parse_day
+from openclaw.nlp.date_patterns import Prefer
+from openclaw.nlp.dates import parse_day
 
 DATES = {"past": "2026-11-01, yesterday, last week", "future": "2026-12-01, tomorrow, next friday"}
 

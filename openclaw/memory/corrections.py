@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from openclaw.frozen import frozen
 from openclaw.memory import correction_words as w
-from openclaw.nlp.dates import is_weekday_or_month
+from openclaw.nlp.date_patterns import is_weekday_or_month
 from openclaw.nlp.words import has_negation
 
 _VALUE = re.compile(

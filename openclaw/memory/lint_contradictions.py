@@ -18,7 +18,7 @@ from openclaw.memory.lint_duplicates import (
     stems,
 )
 from openclaw.memory.lint_findings import Document, Edit, LintFinding, alike, quote
-from openclaw.nlp.dates import find_relative_days, has_date
+from openclaw.nlp.date_patterns import find_relative_days, has_date
 from openclaw.nlp.words import NEGATION, has_negation
 from openclaw.types import ToolProblem
 

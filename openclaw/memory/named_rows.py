@@ -15,8 +15,7 @@ from pathlib import PurePath
 
 from openclaw.frozen import frozen
 from openclaw.memory.tables import CELL_END, table_rows
-from openclaw.nlp.dates import find_named_day
-from openclaw.nlp.named_days import name_days
+from openclaw.nlp.dates import find_named_day, name_days
 from openclaw.nlp.skill_instructions import escape_literal
 from openclaw.nlp.words import significant_words
 

@@ -11,8 +11,8 @@ from itertools import chain, compress, islice
 from typing import TypeVar
 
 from openclaw.memory.tables import NUMBER, find_tables, read_column
-from openclaw.nlp.dates import find_named_day, has_date, parse_day
-from openclaw.nlp.named_days import SIDES, NamedDays, name_days
+from openclaw.nlp.date_patterns import has_date
+from openclaw.nlp.dates import SIDES, NamedDays, find_named_day, name_days, parse_day
 from openclaw.nlp.words import content_words
 
 ADDED_UP = "[added up: "

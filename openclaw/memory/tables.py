@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
 
-from openclaw.nlp.dates import MONTH, has_date
+from openclaw.nlp.date_patterns import MONTH, has_date
 
 _TABLE_RULE = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?$")
 NUMBER = re.compile(r"-?\d[\d.,]*(?<![.,])")

@@ -30,6 +30,15 @@ def unit_of(day: date, unit: str, ahead: int = 0) -> Span:
     return months_of(day.year, month, month + length - 1)
 
 
+def shift(day: date, unit: str, ahead: int) -> date:
+    """Return the same day of a later or earlier week, month or year, or the last one of a shorter
+    month."""
+    if unit == "week":
+        return day + timedelta(7 * ahead)
+    first, last = unit_of(day.replace(day=1), "month", ahead * (12 if unit == "year" else 1))
+    return min(last, first + timedelta(day.day - 1))
+
+
 def in_year(year: str | None, today: date, days_in: Callable[[int], Span], step: int = -1) -> Span:
     """Return the days in a year, without one the latest that have begun; with `step` 1 the next.
     Raises LookupError when no year has them."""
@@ -37,7 +46,7 @@ def in_year(year: str | None, today: date, days_in: Callable[[int], Span], step:
     for number in [int(year) + 2000 * (len(year) == 2)] if year else years:
         with suppress(ValueError):
             span = days_in(number)
-            if year or (span[0] - today).days * step >= 0:
+            if year or (span[step > 0] - today).days * step >= 0:
                 return span
     raise LookupError("no year has such days")
 

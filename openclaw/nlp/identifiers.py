@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from openclaw.nlp.classifier import language_of
-from openclaw.nlp.dates import MONTH
+from openclaw.nlp.date_patterns import MONTH
 
 LONGEST = 240
 """Characters of an identifier; longer runs without a blank are data, not names."""

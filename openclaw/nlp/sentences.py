@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from openclaw.nlp.dates import is_weekday_or_month
+from openclaw.nlp.date_patterns import is_weekday_or_month
 
 LONGEST_MESSAGE = 8_000
 """Characters read from the beginning of a message; a quarter as many are read from its end."""

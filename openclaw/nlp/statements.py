@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from openclaw.frozen import frozen
 from openclaw.nlp.classifier import Labels, guess_category, hands_over, read_message, read_sentence
-from openclaw.nlp.dates import names_relative_day
+from openclaw.nlp.date_patterns import names_relative_day
 from openclaw.nlp.identifiers import identifiers
 from openclaw.nlp.intent import REMEMBER
 from openclaw.nlp.sentences import (

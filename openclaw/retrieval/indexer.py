@@ -303,6 +303,7 @@ def _write_one(writer: Writer, prepared: _PreparedFile, now: KnownFile | None) -
 
 MODULES = (
     "../nlp/calendar_days",
+    "../nlp/date_patterns",
     "../nlp/dates",
     "../security/credentials",  # which names are closed
     "../storage/file_kinds",

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.memory.todos import resolve_due_dates
-from openclaw.nlp.dates import find_named_day, parse_day, read_days
+from openclaw.nlp.dates import find_named_day, name_days, parse_day, read_days
 from openclaw.types import ToolProblem
 
 WEDNESDAY = date(2026, 11, 18)
@@ -30,8 +30,9 @@ WEDNESDAY = date(2026, 11, 18)
         ("wednesday", "2026-11-25"), ("monday next week", "2026-11-23"),
         ("next week friday", "2026-11-27"),
         ("this weekend", "2026-11-21"), ("weekend", "2026-11-21"), ("next weekend", "2026-11-28"),
-        ("in 3 days", "2026-11-21"), ("in two weeks", "2026-12-02"), ("next week", "2026-11-25"),
-        ("in 1 month", "2026-12-18"), ("next month", "2026-12-18"), ("3 days ago", "2026-11-15"),
+        ("in 3 days", "2026-11-21"), ("in two weeks", "2026-12-02"), ("2 years", "2028-11-18"),
+        ("next week", "2026-11-25"), ("in 1 month", "2026-12-18"), ("next month", "2026-12-18"),
+        ("3 days ago", "2026-11-15"),
         ("end of month", "2026-11-30"), ("by the end of the month", "2026-11-30"),
         ("eom", "2026-11-30"), ("end of next month", "2026-12-31"),
         ("end of week", "2026-11-22"), ("end of the year", "2026-12-31"),
@@ -76,9 +77,11 @@ def test_these_words_mean_no_certain_day(words: str) -> None:
 
 @pytest.mark.parametrize(
     ("words", "day"),
-    [("friday", "2026-11-13"), ("last week", "2026-11-11"), ("3 days ago", "2026-11-15"),
+    [("friday", "2026-11-13"), ("next friday", "2026-11-20"), ("last week", "2026-11-11"),
+     ("3 days ago", "2026-11-15"),
      ("november", "2026-11-01"), ("2026-11-01", "2026-11-01"), ("1 dec", "2025-12-01"),
-     ("yesterday", "2026-11-17"), ("24.12.", "2025-12-24"), ("the 20th", "2026-10-20"),
+     ("yesterday", "2026-11-17"), ("2 weeks ago", "2026-11-04"),
+     ("24.12.", "2025-12-24"), ("the 20th", "2026-10-20"),
      ("start of the month", "2026-11-01"), ("end of year", "2025-12-31"),
      ("weekend", "2026-11-14")],
 )  # fmt: skip
@@ -95,6 +98,24 @@ def test_a_weekday_is_always_in_the_next_seven_days(today: date) -> None:
     assert end and end >= today and (end + timedelta(1)).day == 1
     assert weekend and weekend >= today and weekend.weekday() in (5, 6)
     assert parse_day("tomorrow", today) == today + timedelta(1)
+
+
+@pytest.mark.parametrize(
+    ("request_", "words", "days"),
+    [
+        ("move the dentist to monday", "monday", "2026-11-23 2026-11-23, 2026-11-16 2026-11-16"),
+        ("move it to next monday.", "next monday", "2026-11-23 2026-11-23"),
+        ("we sleep there from 25 to 29 July.", "25 to 29 July",
+         "2027-07-25 2027-07-29, 2026-07-25 2026-07-29"),
+        ("clean them at the weekend", "weekend", "2026-11-21 2026-11-22, 2026-11-14 2026-11-15"),
+        ("the flight is on 22.12. 6:55", "22.12.", "2026-12-22 2026-12-22, 2025-12-22 2025-12-22"),
+        ("the server is at 10.0.4.7.", "", ""),
+    ],
+)  # fmt: skip
+def test_a_day_of_a_request_is_to_come_or_over(request_: str, words: str, days: str) -> None:
+    named = name_days(request_, WEDNESDAY)
+    assert named.words == words
+    assert ", ".join(f"{first} {last}" for first, last in named.marks) == days
 
 
 def test_a_long_text_is_searched_quickly() -> None:
@@ -149,15 +170,17 @@ def test_a_due_without_a_date_is_refused_with_an_example(text: str) -> None:
         resolve_due_dates(text, WEDNESDAY)
 
 
-def test_an_iso_date_and_a_text_without_a_day_do_not_load_the_library() -> None:
+def test_a_weekday_a_date_and_a_text_without_a_day_do_not_load_the_library() -> None:
     program = (
         "import sys; from datetime import date; from openclaw.nlp import dates;"
         "today = date(2026, 1, 1);"
-        "assert dates.parse_day('2026-12-01', today); assert dates.parse_day('end of week', today);"
+        "assert all(dates.parse_day(words, today) for words in ('2026-12-01', 'end of week',"
+        " 'friday', 'tomorrow', 'next week', '3 March'));"
         "assert dates.read_days('since 2026-01-01, and last week', today).spans;"
         "assert not dates.read_days('to a sunny place, may I, at 10:30 for 5 sec?', today).spans;"
-        "assert dates.find_named_day('on Friday'); assert 'dateparser' not in sys.modules;"
-        "assert dates.parse_day('tomorrow', today); assert 'dateparser' in sys.modules"
+        "assert dates.name_days('move it to Friday', today).words == 'Friday';"
+        "assert 'dateparser' not in sys.modules;"
+        "assert dates.parse_day('in three days', today); assert 'dateparser' in sys.modules"
     )
     words = [sys.executable, "-W", "error", "-c", program]
     done = subprocess.run(words, capture_output=True, text=True, check=False)

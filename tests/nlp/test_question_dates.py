@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.nlp.dates import read_days
-from openclaw.nlp.named_days import read_past_days
+from openclaw.nlp.dates import read_days, read_past_days
 from openclaw.retrieval.question import read_question
 
 TODAY = date(2026, 11, 21)
