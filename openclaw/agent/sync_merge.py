@@ -164,7 +164,7 @@ def _bytes(text: str) -> bytes:
 def _same_todos(*texts: str) -> list[str]:
     """The texts of base, mine and theirs with what became of each to-do already merged in all of
     them, so that only the places of the lines differ. Where both have other words, theirs is a
-    to-do of its own."""
+    to-do of its own; one that a side removed is gone, unless the other has changed it."""
     pages = [read_task_page(text) for text in texts]
     found = [{item.id: item for item in page.items if item.given} for page in pages]
     more: dict[int, str] = {}
@@ -178,6 +178,12 @@ def _same_todos(*texts: str) -> list[str]:
             page.lines[item.at] = _todo_line(page.lines[item.at], item, done, f"{text} ^{name}")
         if len({old.text, ours.text, other.text}) == 3:
             more[other.at] = _todo_line(pages[2].lines[other.at], other, done, other.text)
+    for name in found[0].keys() - (found[1].keys() & found[2].keys()):  # one side removed it
+        was = found[0][name]
+        for page, items in zip(pages, found, strict=True):
+            left = items.get(name)
+            if left and (left.done, left.text) == (was.done, was.text):
+                page.lines[left.at] = ""
     for at in sorted(more, reverse=True):
         pages[2].lines.insert(at + 1, more[at])
     return ["".join(page.lines) for page in pages]
