@@ -79,6 +79,7 @@ class Fault:
     claims: sentences that say something was done
     kind: the kind of step that may mend it, "" for another answer
     form: a regular expression for the next answer, "" for none
+    warning: what the user is told when the next answer has the same fault
     """
 
     what: str
@@ -86,6 +87,7 @@ class Fault:
     claims: tuple[str, ...] = ()
     kind: str = ""
     form: str = ""
+    warning: str = ""
 
 
 def hint_sentences(turn: RunningTurn) -> frozenset[str]:
@@ -173,7 +175,9 @@ def find_fault(answer: str, turn: RunningTurn, toolbox: Toolbox, *, changed: boo
         return fault
     if value := next(_invented_contacts(answer, turn, toolbox), ""):
         hint = INVENTED.format(value=value)
-        return Fault("holds a number or address that nobody has said", hint, kind="look")
+        warning = f"{value} in this answer stands in no file, and you have not said it"
+        what = "holds a number or address that nobody has said"
+        return Fault(what, hint, kind="look", warning=warning)
     if language := _wanted_language(answer, turn.user.content):
         return Fault(f"was not in {language}", OTHER_LANGUAGE.format(language=language))
     if day := _only_todays_date(answer, turn):

@@ -248,6 +248,8 @@ class Loop:
             return
         if len(answer) > len(turn.streamed) and answer.startswith(turn.streamed):
             yield events.Token(answer[len(turn.streamed) :])
+        if fault and fault.warning:
+            yield events.Trouble(fault.warning)
         turn.stopped = "answer" if step.answer else "empty"
         said = self._entry(turn, answer)
         yield from self._end(turn, said, fault.claims if fault else ())

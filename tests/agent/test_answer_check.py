@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from openclaw import events
 from tests.fakes.talk import Talk, answer, call, done, notices, shown, talk
 
 
@@ -266,6 +267,13 @@ def test_a_telephone_number_that_nobody_has_said_is_asked_away(it: Talk) -> None
     )
     assert done(happened).answer == "Jan's number stands nowhere."
     assert "123-456-7890 stands in no file" in it.requests[1].messages[-1].content
+
+
+def test_the_user_is_told_of_a_number_that_the_second_answer_still_makes_up(it: Talk) -> None:
+    made_up = "Jan's number is 123-456-7890."
+    happened = it.say("What's Jan's number again?", made_up, made_up)
+    told = [each.text for each in happened if isinstance(each, events.Trouble)]
+    assert told == ["123-456-7890 in this answer stands in no file, and you have not said it"]
 
 
 def test_a_number_that_was_read_or_said_is_told(it: Talk) -> None:
