@@ -132,11 +132,13 @@ def find_named_rows(request: str, files: Iterable[tuple[str, str]], today: date)
         rows = [row for row in read_rows(path, text) if not {'"', "\\"} & {*row.line}]
         if not rows:
             continue
-        for table in _growing_tables(rows, text):
+        end = text.rstrip().rpartition("\n")[2]
+        for table in _growing_tables(rows, end):
             number = _new_number(request, said, table)
             if number and not re.search(rf"\b{number}\b", text):  # nor in a row that is not read
                 return NamedRows(new=((path, table[-1].form(first=number)),), surely=True)
-            form, is_meant = _new_line(table, request, said, today)
+            at_end = table[-1].line == end
+            form, is_meant = _new_line(table, request, said, today, at_end=at_end)
             new += [(path, form)] if form else []
             meant += [(path, form)] if is_meant else []
         named += _find_named(rows, said)
@@ -151,14 +153,14 @@ def find_named_rows(request: str, files: Iterable[tuple[str, str]], today: date)
     return NamedRows(edits, tuple(new), surely)
 
 
-def _growing_tables(rows: Sequence[Row], text: str) -> Iterator[Sequence[Row]]:
+def _growing_tables(rows: Sequence[Row], end: str) -> Iterator[Sequence[Row]]:
     """Yield the tables that a new row may go to, of those with as many columns the last one, and
-    the named values with which a text ends."""
+    the named values of which one is the last line of the file, its `end`."""
     tables: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         tables.setdefault(row.heads, []).append(row)
     for heads in {len(row.heads): row.heads for row in rows}.values():
-        if heads or rows[-1].line == text.rstrip().rpartition("\n")[2]:
+        if heads or rows[-1].line == end:
             yield tables[heads]
 
 
@@ -247,15 +249,17 @@ def _new_number(request: str, said: Set[str], rows: Sequence[Row]) -> str:
     return found[0] if len(found) == 1 and not {*known}.intersection(numbers) else ""
 
 
-def _new_line(rows: Sequence[Row], request: str, said: Set[str], today: date) -> tuple[str, bool]:
+def _new_line(
+    rows: Sequence[Row], request: str, said: Set[str], today: date, *, at_end: bool
+) -> tuple[str, bool]:
     """Return a regular expression for a new line behind these, "" for none, and whether a request
-    is surely for one: behind lines of days when it has a number and names their file or all of the
-    headings, or has half of the words of the last one."""
+    is surely for one: behind lines of days when it has a number and names all of the headings, or
+    the file that ends with them, or has half of the words of the last one."""
     last = rows[-1]
     dated = _ISO_DAY.fullmatch(last.cells[0])
     if last.heads:
         told = _words(*last.heads[1:])
-        is_named = told <= said or bool(_words(PurePath(last.path).stem) & said)
+        is_named = told <= said or (at_end and bool(_words(PurePath(last.path).stem) & said))
         has_number = any(map(str.isdigit, said)) or _FRACTION.search(request)
         is_meant = bool(dated and is_named and has_number)
         day = _day_form(request, today) if is_meant else _ANY_DAY

@@ -242,6 +242,12 @@ def test_what_stands_in_several_files_is_not_surely_meant() -> None:
     assert not found.surely
 
 
+def test_the_name_of_a_page_with_more_than_a_table_means_no_row_of_it() -> None:
+    page = f"{READINGS}\n## Guests\n\nAnn, Bob\n"
+    assert not find("the garden party has 12 guests", garden=page).surely
+    assert find("12 in the garden today", garden=READINGS).surely
+
+
 def test_many_rows_are_no_reason_to_only_add_one() -> None:
     rows = "".join(f"| {kind} flour | 5 |\n" for kind in ("rye", "wheat", "oat", "corn"))
     found = find("the flour amounts are in kg", stock=f"| Item | Amount |\n|---|---|\n{rows}")
