@@ -51,6 +51,7 @@ MAX_DUE = 20
 UNTIL = re.compile(
     r"\b(?:by|until|before|bis|avant|jusqu\w*|hasta|antes|para|entro|at\u00e9|tot|voor)\b", re.I
 )
+"""A question with one of them is for all that is due until the day, not for what is due on it."""
 MAX_TODOS = 8
 """Open to-dos that go with a question about which no file says anything, as they may be its answer
 in whatever words and language it is asked, and with what may be about one of them."""
@@ -245,7 +246,8 @@ def todos_found(cues: Cues, todos: Todos, passages: Sequence[Mapping[str, Any]])
     near = tuple(each for each in todos.open_texts() if each in found)
     if near:
         return replace(cues, near=near, unclear=False)
-    sure = not cues.asks and any(each["score"] >= SURELY_ABOUT for each in passages)
+    others = (each["score"] for each in passages if each["path"] != TODO_FILE)  # it may be done
+    sure = not cues.asks and max(others, default=0) >= SURELY_ABOUT
     return without_todos(cues) if sure else cues
 
 

@@ -193,8 +193,9 @@ class KnowledgeTools:
         """
         request = self.turn_changes.request
         own, said = find_named_day(text), find_named_day(request)
-        is_said = own == said or (own or "").casefold() in request.casefold()
-        day = (own if is_said else None) if own else (said if alone else None)
+        if own and own != said and own.casefold() not in request.casefold():
+            return text  # nobody has said it
+        day = own or (said if alone else None)
         if day is None or "due:" in text or not parse_day(day, date.today()):
             return text
         return f'{text} due:"{day}"'

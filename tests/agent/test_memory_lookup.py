@@ -143,5 +143,7 @@ def test_an_order_that_a_passage_of_a_note_is_surely_about_changes_no_to_do(todo
     cues = Cues(orders=True, unclear=True, changes=("add", "change"))
     found = todos_found(cues, todos, [passage("memory/MEMORY.md", "Receipts by the 5th.")])
     assert (found.unclear, found.changes) == (False, ("add",))
+    done = [passage("memory/TODO.md", "- [x] water the fern ^1a2b3c4d")]  # it may be opened again
+    assert todos_found(cues, todos, done) == cues
     asked = Cues(asks=True, unclear=True)
     assert todos_found(asked, todos, [passage("memory/MEMORY.md", "Receipts.")]) == asked
