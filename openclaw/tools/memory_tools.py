@@ -178,8 +178,9 @@ class KnowledgeTools:
                 f"Already there: {', '.join(known)}. Nothing was added.\n{shown}\n"
                 'If it is done, use action "done".'
             )
+        said = find_named_day(self.turn_changes.request)  # of a long request it takes time
         alone = len(new) == 1 and read_message(self.turn_changes.request).lacks("several")
-        new = [self._with_due(text, alone=alone) for text in new]
+        new = [self._with_due(text, said, alone=alone) for text in new]
         self._note_before()
         added = self.todos.add(list_name, new)
         words = f"Added to {added[0].list}: {', '.join(todo.text for todo in added)}."
@@ -187,13 +188,12 @@ class KnowledgeTools:
             words += f" Already there: {', '.join(known)}."
         return f"{words}\n{_list_lines(added[0].list, self.todos.items())}"
 
-    def _with_due(self, text: str, *, alone: bool) -> str:
-        """Return a to-do's text with `due:` the day that it and the request name, or that the
-        request for it `alone` does: "remind me on friday to pack" becomes "pack" in a small model.
-        """
-        request = self.turn_changes.request
-        own, said = find_named_day(text), find_named_day(request)
-        if own and own != said and own.casefold() not in request.casefold():
+    def _with_due(self, text: str, said: str | None, *, alone: bool) -> str:
+        """Return a to-do's text with `due:` the day that it and the request name, or the one `said`
+        in the request for it `alone`: "remind me on friday to pack" becomes "pack" in a small
+        model."""
+        own = find_named_day(text)
+        if own and own != said and own.casefold() not in self.turn_changes.request.casefold():
             return text  # nobody has said it
         day = own or (said if alone else None)
         if day is None or "due:" in text or not parse_day(day, date.today()):
