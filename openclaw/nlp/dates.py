@@ -24,6 +24,7 @@ from openclaw.nlp.sentences import LONGEST_MESSAGE
 LONGEST_TYPED = 60
 LONGEST_LEAD = 40  # characters: "between the"
 SIDES: tuple[Prefer, ...] = ("future", "past")
+LEAP = date(2024, 12, 31)
 MOST_NAMED = 5
 """Days of a request that are read one by one."""
 VAGUE = (  # 01/02/2026 is another day in another country
@@ -62,6 +63,12 @@ def read_days(text: str, today: date, *, told: bool = False) -> Days:
     rest = " ".join(text[end:start] for end, start in zip(*ends, strict=True))
     spans = (_to_nearest(time, today) if told else time.span for time in times)
     return Days(tuple(dict.fromkeys(spans)), rest, words)
+
+
+def read_days_of_year(text: str) -> tuple[Span, ...]:
+    """Return the days that a text names without a year, of every year: those of `LEAP`'s."""
+    times = read_times(find_places(unicodedata.normalize("NFC", text), "past"), LEAP, "past")
+    return tuple(dict.fromkeys(time.span for time in times if time.yearly and not time.needs))
 
 
 def _to_nearest(time: Time, today: date) -> Span:

@@ -3,19 +3,23 @@ which docs/memory.md compares with other ways."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import lru_cache
 
-from openclaw.nlp.dates import read_days
+from openclaw.nlp.calendar_days import Span
+from openclaw.nlp.dates import read_days, read_days_of_year
 from openclaw.retrieval import units
 from openclaw.retrieval.units import WINDOW_BYTES, Unit, bare, day_in, size
 
 # Lines on each side that belong to what a speaker says, and to any other line.
 IN_TALK, ELSEWHERE = 2, 1
 MAX_DAYS = 7
+DAY_OF_YEAR = "--"
 PARENT_BYTES = 200
+_DIGIT = re.compile(r"\d")
 SENTENCE_ENDS = (". ", "! ", "? ", "; ", "\u3002")
 
 
@@ -29,7 +33,8 @@ class Chunk:
               relies on it); none for a line without words (a rule, a comment), which is never found
     headings  the headings above, outermost first
     date      the ISO day of the entry, its heading or its file, or ""
-    days      other ISO days that the lines tell of ("yesterday"), when they have a date
+    days      other ISO days that the lines tell of ("yesterday"); of lines without a date the days
+              of every year that they or their headings tell of: "--12-09" (ISO 8601, 2000)
     struck    the line is struck through as a whole
 
     Pieces of one very long line have the same line number; otherwise no two chunks share a line.
@@ -137,7 +142,7 @@ def _chunks(units: list[Unit], lines: list[str], day: str) -> list[Chunk]:
                 day,
                 unit.label,
                 unit.struck,
-                _days_told(unit.said, day) if day else (),
+                _days_told(unit.said, day) if day else _days_of_year(f"{title}\n{unit.said}"),
             )
         )
     return chunks
@@ -150,10 +155,20 @@ def _days_told(said: str, day: str) -> tuple[str, ...]:
         own = date.fromisoformat(day)
     except ValueError:
         return ()
-    spans = read_days(said, own, told=True).spans
-    short = [(first, last) for first, last in spans if (last - first).days < MAX_DAYS]
-    days = [first + timedelta(n) for first, last in short for n in range((last - first).days + 1)]
+    days = _each_day(read_days(said, own, told=True).spans)
     return tuple(dict.fromkeys(each.isoformat() for each in days if each != own))
+
+
+@lru_cache(4096)
+def _days_of_year(said: str) -> tuple[str, ...]:
+    days = _each_day(read_days_of_year(said)) if _DIGIT.search(said) else ()
+    return tuple(dict.fromkeys(f"{DAY_OF_YEAR}{each:%m-%d}" for each in days))
+
+
+def _each_day(spans: Iterable[Span]) -> Iterator[date]:
+    for first, last in spans:
+        if (last - first).days < MAX_DAYS:
+            yield from (first + timedelta(n) for n in range((last - first).days + 1))
 
 
 def _dates(units: list[Unit], day: str) -> list[str]:

@@ -10,7 +10,7 @@ from datetime import date
 
 from openclaw.errors import UsageError
 from openclaw.frozen import frozen
-from openclaw.nlp.dates import read_days
+from openclaw.nlp.dates import name_each_day, read_days
 from openclaw.retrieval.tokens import STOP, language_of, words
 from openclaw.storage.home import Home
 
@@ -73,7 +73,8 @@ class Question:
     words         its distinct words as in `topic_words`, in order, without those of the days that
                   it names (an entry of a day need not name it); none when it asks for the day only
     phrases       quoted texts
-    dates         days that it names, as pairs of ISO days (from, to), inclusive
+    dates         days that it names, as pairs of ISO days (from, to), inclusive: "on Tuesday" may
+                  be the last one, which a diary tells of, and the next one, in a plan
     wants_latest  it asks for the current state
     names         words with a capital, case folded, for labels and people
     keys          its identifiers: letters with digits or inner marks (ops-4217, v1.2.3, a.b@c.de)
@@ -96,12 +97,14 @@ def read_question(text: str, today: date) -> Question:
         if (phrase := " ".join(next(filter(None, found.groups())).split()))
     )
     days = read_days(text, today)
+    coming = (each.next_span(today) for each in name_each_day(text, today))
+    spans = dict.fromkeys((*days.spans, *(span for span in coming if span)))
     terms = tuple(dict.fromkeys(_topic(days.rest) or ([] if days.spans else topic_words(text))))
     return Question(
         text,
         terms,
         phrases,
-        tuple((first.isoformat(), last.isoformat()) for first, last in days.spans),
+        tuple((first.isoformat(), last.isoformat()) for first, last in spans),
         bool(_LATEST.search(_NOT_LATEST.sub(" ", days.rest))),
         _names(text),
         tuple(term for term in terms if _is_key(term)),

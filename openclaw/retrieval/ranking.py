@@ -87,6 +87,7 @@ RAREST = 4
 NEAR_SPELLING = 0.84
 SHORTEST_NAME = 4
 TITLES = frozenset("mr mrs ms miss dr prof herr frau mme".split())
+TELLS_OF_DAY = "tells of that day"
 NO_ROWS = np.empty(0, np.int64)
 Postings = Callable[[str], tuple[npt.NDArray[np.integer], npt.NDArray[Any]]]
 
@@ -280,8 +281,8 @@ def _notes(question: Question, chunk: StoredChunk, *, dated: bool) -> dict[str, 
         notes["all words"] = BONUS
     if dated:
         same = any(first <= chunk.date <= last for first, last in question.dates)
-        notes[f"date {chunk.date}" if same else "tells of that day"] = BONUS
-    if chunk.is_heading:
+        notes[f"date {chunk.date}" if same else TELLS_OF_DAY] = BONUS
+    if chunk.is_heading and TELLS_OF_DAY not in notes:  # it stands for the plan of that day
         notes["a heading"] = -BONUS
     if chunk.label and _is_named(chunk.label, question.names):
         notes[f"said of {chunk.label}"] = BONUS

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openclaw.errors import ModelFailed
+from openclaw.retrieval.chunking import DAY_OF_YEAR
 from openclaw.retrieval.database import DAY, DAY_TOLD, GROUP, ORDINALS, StoredChunk
 from openclaw.retrieval.embedders import TAKE_ANOTHER
 from openclaw.retrieval.index_writer import ROW_TYPE, binary_codes
@@ -174,12 +175,25 @@ class SnapshotView:
 
     def rows_of(self, spans: Sequence[tuple[str, str]]) -> Rows:
         """The rows (int64[n]) of one of the spans of ISO days, ends included, and those that tell
-        of one."""
+        of one, also in every year."""
         if not spans:
             return _NONE
         dated, marks = self.snapshot.dated, (DAY, DAY_TOLD)
-        rows = union(*(dated(*span, mark) for mark in marks for span in spans))
+        of_year = {part for span in spans for part in _parts_of_year(*span)}
+        rows = union(
+            *(dated(*span, mark) for mark in marks for span in spans),
+            *(dated(*part, DAY_TOLD + DAY_OF_YEAR) for part in of_year),
+        )
         return rows if self.allowed is None else rows[self.allowed[rows]]
+
+
+def _parts_of_year(first: str, last: str) -> list[tuple[str, str]]:
+    """The days of the year between two ISO days, as one part or as one before and one after New
+    Year; none of a whole year, which all of them are of."""
+    begin, end = first[5:], last[5:]
+    if first[:4] == last[:4]:
+        return [(begin, end)] if (begin, end) != ("01-01", "12-31") else []
+    return [(begin, "12-31"), ("01-01", end)] if end < begin else []
 
 
 def allowed_rows(snapshot: Snapshot, query: Query) -> Mask | None:

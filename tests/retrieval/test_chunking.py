@@ -369,8 +369,24 @@ def test_a_hostile_text_takes_no_more_than_its_share_of_time() -> None:
 def test_a_chunk_of_a_day_knows_the_other_days_that_it_tells_of(line: str, days: list[str]) -> None:
     chunks = split(f"# 2026-05-06\n\n- {line}\n", "markdown")
     assert list(chunks[-1].days) == days
-    undated = split(f"- {line}\n", "markdown")
-    assert undated[0].days == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("- The museum trip is on 9 December.\n", ["--12-09"]),
+        ("## Tuesday 1 December\n\n10:00 Moose\n", ["--12-01"]),
+        ("## Urlaub\n\n3.-5. M\u00e4rz: Harz\n", ["--03-03", "--03-04", "--03-05"]),
+        ("- The 29th of February is a holiday.\n", ["--02-29"]),
+        ("- The boiler was checked in May.\n", []),
+        ("- Paid on 7 December 2025.\n", []),
+        ("- Yesterday it rained.\n", []),
+    ],
+)
+def test_a_chunk_without_a_day_knows_the_days_of_every_year_that_it_tells_of(
+    text: str, days: list[str]
+) -> None:
+    assert list(split(text, "markdown")[-1].days) == days
 
 
 def test_last_week_is_each_of_its_days() -> None:

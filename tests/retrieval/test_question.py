@@ -62,7 +62,21 @@ def test_an_apostrophe_quotes_nothing() -> None:
     ],
 )
 def test_a_day_month_or_year_is_read(text: str, first: str, last: str) -> None:
-    assert read_question(text, TODAY).dates == ((first, last),)
+    assert read_question(text, TODAY).dates[0] == (first, last)
+
+
+@pytest.mark.parametrize(
+    ("text", "dates"),
+    [
+        ("what is on 8 December?", ["2025-12-08", "2026-12-08"]),
+        ("what have I got on Tuesday?", ["2026-11-17", "2026-11-24"]),
+        ("what's in the diary for tuesday?", ["2026-11-24"]),
+        ("was ist morgen?", ["2026-11-22"]),
+        ("what did I do yesterday?", ["2026-11-20"]),
+    ],
+)
+def test_a_day_is_also_the_next_one(text: str, dates: list[str]) -> None:
+    assert [first for first, _ in read_question(text, TODAY).dates] == dates
 
 
 @pytest.mark.parametrize(
