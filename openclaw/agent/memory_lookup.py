@@ -190,7 +190,8 @@ def find_rows(
     to-do: those of the files that it names, else of which passages were found."""
     about_todos = cues.lists or cues.near or cues.whole or cues.done or surely_adds(request)
     other = cues.fact or cues.missing or cues.skill or cues.errands.tools or cues.command
-    if cues.asks or about_todos or other or cues.parts or QUESTION_MARK.search(request):
+    is_text = read_message(request).has("text") and not any(map(str.isdigit, request))
+    if cues.asks or about_todos or other or is_text or cues.parts or QUESTION_MARK.search(request):
         return NamedRows()
     found = (each["path"] for each in passages)  # the program's own files have their tools
     paths = dict.fromkeys(path for path in found if path.startswith("workspace/"))

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import date
 from itertools import chain
 from pathlib import PurePath
+from types import MappingProxyType
 
 from openclaw.frozen import frozen
 from openclaw.memory.tables import CELL_END, table_rows
-from openclaw.nlp.dates import find_named_day, name_days
+from openclaw.nlp.dates import find_named_day, name_days, name_each_day
 from openclaw.nlp.skill_instructions import escape_literal
 from openclaw.nlp.words import significant_words
 
@@ -39,9 +40,11 @@ _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _ANY_DAY = r"\d{4}-\d\d-\d\d"
 _NUMBER = re.compile(r"(?<!\d )\b\d+\b(?! \d)")  # no part of a telephone number
 _DIGIT = re.compile(r"\d")
+_FIGURE, _ANY_MARK = re.compile(r"\d+(?:[.,:]\d+)*"), re.compile(r"[.,]")
 _DECIMAL, _FRACTION = re.compile(r"\d+[.,:]\d+"), re.compile(r"\d[.,]\d")
 _CELL, _FIELD, _VALUE = r'[^"\\|\n]{1,80}', r'[^",\\\n]{0,80}', r'[^"\\\n]{1,200}'
 """What a model may write for a cell, a field of a .csv, and a value behind a name."""
+_NONE: Mapping[int, str] = MappingProxyType({})
 
 
 @frozen
@@ -60,17 +63,17 @@ class Row:
         pairs = zip(self.heads, self.cells, strict=True)
         return ", ".join(f"{head} {cell}" for head, cell in pairs)
 
-    def form(self, kept: Collection[int] = (), first: str = "") -> str:
+    def form(self, kept: Collection[int] = (), new: Mapping[int, str] = _NONE) -> str:
         """Return a regular expression for a line with as many cells, of which these are kept; the
-        first one is `first`, if that is given."""
+        `new` ones have a form of their own."""
         if not self.heads:
-            return f"^{escape_literal(self.line.removesuffix(self.cells[1]))}{_VALUE}$"
+            return f"^{escape_literal(self.line.removesuffix(self.cells[1]))}{new.get(1, _VALUE)}$"
         is_csv = self.path.endswith(".csv")
         cells = self.cells if is_csv else CELL_END.split(self.line)[1:-1]
         blank, end = (_FIELD, ",") if is_csv else (_CELL, r"\|")
         forms = [escape_literal(each) if at in kept else blank for at, each in enumerate(cells)]
-        if first:
-            forms[0] = f"({first})" if is_csv else f" ({first}) "
+        for at, form in new.items():
+            forms[at] = f"({form})" if is_csv else f" ({form}) "
         return f"^{end.join(forms)}$" if is_csv else rf"^\|{end.join(forms)}\|$"
 
 
@@ -136,7 +139,7 @@ def find_named_rows(request: str, files: Iterable[tuple[str, str]], today: date)
         for table in _growing_tables(rows, end):
             number = _new_number(request, said, table)
             if number and not re.search(rf"\b{number}\b", text):  # nor in a row that is not read
-                return NamedRows(new=((path, table[-1].form(first=number)),), surely=True)
+                return NamedRows(new=((path, table[-1].form(new={0: number})),), surely=True)
             at_end = table[-1].line == end
             form, is_meant = _new_line(table, request, said, today, at_end=at_end)
             new += [(path, form)] if form else []
@@ -149,7 +152,7 @@ def find_named_rows(request: str, files: Iterable[tuple[str, str]], today: date)
     surely = in_one_file and any(surely for _, _, surely, *_ in named)
     if meant and (not surely or _are_of_other_days([row for *_, row, _ in named], request, today)):
         return NamedRows(new=tuple(meant), surely=True)
-    edits = tuple(_edit_of(rows, row, at, said) for *_, rows, row, at in named)
+    edits = tuple(_edit_of(rows, row, at, said, request, today) for *_, rows, row, at in named)
     return NamedRows(edits, tuple(new), surely)
 
 
@@ -218,17 +221,64 @@ def _find_named(
             break
 
 
-def _edit_of(rows: Sequence[Row], row: Row, at: int, said: Set[str]) -> RowEdit:
+def _edit_of(
+    rows: Sequence[Row], row: Row, at: int, said: Set[str], request: str, today: date
+) -> RowEdit:
     """Return the edit of a row that is named by a cell: of a heading or a value of another row that
-    is said too only this column is free."""
+    is said too only this column is free. A day that is said comes in place of the row's, and a
+    number into a cell with one: a small model writes the row again as it was."""
     kept = {at, 0} if row.cells[0].isdigit() else {at}
-    columns = {*range(len(row.heads))} - kept
-    by_head = {n for n in columns if _share_said(row.heads[n], said) >= HALF}
+    columns = {*range(len(row.cells))} - kept
+    by_head = {n for n, head in enumerate(row.heads) if _share_said(head, said) >= HALF} - kept
     table = [each.cells for each in rows if each.heads == row.heads]
     others = {n: {cells[n] for cells in table} - {row.cells[n]} for n in columns}
     by_value = {n for n in columns if any(_share_said(o, said) == 1 for o in others[n])}
     free = by_head or by_value or columns
-    return RowEdit(row, row.form({*range(len(row.cells))} - free))
+    numbers, days = _new_numbers(row, request, today), _new_days(table, request, today)
+    dated = {n: days[n] for n in sorted(free & days.keys())[:1] if days[n]}
+    counted = [n for n in free - days.keys() if numbers and _DIGIT.search(row.cells[n])]
+    if dated and not counted:
+        free = {*dated}
+    kept = {*range(len(row.cells))} - free
+    new = {n: "|".join([*found, *[row.cells[n]] * bool(counted)]) for n, found in dated.items()}
+    forms = [row.form(kept, {**new, n: _in_place_of(row.cells[n], numbers[0])}) for n in counted]
+    return RowEdit(row, _either(forms or [row.form(kept, new)]))
+
+
+def _new_days(table: Sequence[tuple[str, ...]], request: str, today: date) -> dict[int, list[str]]:
+    """Return the days that may come into each column of days: the one that a request names, and of
+    several none. In a column of days that are over it is over too."""
+    named = name_each_day(request, today)
+    spans = named[0].spans if len(named) == 1 else ()
+    found = {}
+    for n, column in enumerate(zip(*table, strict=True)):
+        if all(map(_ISO_DAY.fullmatch, column)):
+            is_over = max(column) <= today.isoformat()
+            days = (first for first, last in spans if first == last)
+            found[n] = [each.isoformat() for each in days if (each <= today) == is_over]
+    return found
+
+
+def _new_numbers(row: Row, request: str, today: date) -> list[str]:
+    """Return the number that a request says, but for its days, and the row does not; of several
+    none."""
+    for each in name_each_day(request, today):
+        request = request.replace(each.words, " ")
+    found = dict.fromkeys(_FIGURE.findall(request))
+    new = [each for each in found if not re.search(rf"(?<!\d){re.escape(each)}(?!\d)", row.line)]
+    return new if len(new) == 1 else []
+
+
+def _in_place_of(cell: str, number: str) -> str:
+    """Return a regular expression for a cell with a number, in place of its own if it has one."""
+    several = len(_FIGURE.findall(cell)) > 1
+    beside = rf'[^"|\\\n{"," * ("," not in cell)}{"0-9" * (not several)}]{{0,40}}'
+    return f"{beside}{_ANY_MARK.sub('[.,]', number)}{beside}"
+
+
+def _either(forms: Sequence[str]) -> str:
+    """Return a regular expression for what one of these matches."""
+    return forms[0] if len(forms) == 1 else f"^({'|'.join(each[1:-1] for each in forms)})$"
 
 
 def _new_number(request: str, said: Set[str], rows: Sequence[Row]) -> str:
@@ -263,7 +313,7 @@ def _new_line(
         has_number = any(map(str.isdigit, said)) or _FRACTION.search(request)
         is_meant = bool(dated and is_named and has_number)
         day = _day_form(request, today) if is_meant else _ANY_DAY
-        return last.form(first=day if dated else ""), is_meant
+        return last.form(new={0: day} if dated else {}), is_meant
     told = {word for word in _words(last.cells[1]) if word.isalpha()}
     form = last.form().replace(last.cells[0], today.isoformat()) if dated else ""
     return form, bool(dated) and 0 < len(told) <= 2 * len(told & said)

@@ -127,6 +127,55 @@ def test_a_named_row_may_only_become_a_row_of_the_same_form(
 
 
 @pytest.mark.parametrize(
+    ("request_text", "files", "good", "bad"),
+    [
+        (  # the same again, or another number
+            "put the butter up to 21",
+            {"stock": STOCK},
+            ["| butter | 21 | kg |"],
+            ["| butter | 18 | kg |", "| butter | 180 | kg |", "| butter | 18 (21) | kg |"],
+        ),
+        (  # behind a name
+            "opened a bottle of ear cleaner, so there is 1 left",
+            {"supplies": "- towels: 24\n- ear cleaner: 2 bottles\n"},
+            ["- ear cleaner: 1 bottle"],
+            ["- ear cleaner: 2 bottles", "- ear cleaner: 2 bottles, 1 left"],
+        ),
+        (  # a value with several of them
+            "the chess club is until 17:00 now",
+            {"school": "- chess club: room 4, until 16:30\n"},
+            ["- chess club: room 4, until 17:00"],
+            ["- chess club: room 4, until 16:30"],
+        ),
+        (  # a day to come, where the days are to come
+            "l'esame di genetica \u00e8 spostato al 25 gennaio",
+            {"esami": "| Esame | Data |\n|---|---|\n| Genetica | 2027-01-18 |\n"},
+            ["| Genetica | 2027-01-25 |"],
+            ["| Genetica | 2026-01-25 |", "| Genetica | 2027-01-18 |"],
+        ),
+        (  # a day that is over, where they are
+            "did bella's coat on wednesday",
+            {"dogs": "| Dog | Breed | Last |\n|---|---|---|\n| Bella | Spaniel | 2026-10-30 |\n"},
+            ["| Bella | Spaniel | 2026-11-25 |"],
+            ["| Bella | Spaniel | 2026-12-02 |", "| Bella | Poodle | 2026-11-25 |"],
+        ),
+        (  # a number beside a day, which may only be when it is said
+            "bella comes 8 weeks later from monday on",
+            {"dogs": "| Dog | Every | Last |\n|---|---|---|\n| Bella | 6 weeks | 2026-10-30 |\n"},
+            ["| Bella | 8 weeks | 2026-10-30 |", "| Bella | 8 weeks | 2026-11-23 |"],
+            ["| Bella | 6 weeks | 2026-11-23 |"],
+        ),
+    ],
+)
+def test_a_number_or_a_day_that_is_said_comes_into_the_row(
+    request_text: str, files: dict[str, str], good: list[str], bad: list[str]
+) -> None:
+    (edit,) = find(request_text, **files).edits
+    assert [bool(re.fullmatch(edit.form, line)) for line in good] == [True] * len(good)
+    assert [line for line in bad if re.fullmatch(edit.form, line)] == []
+
+
+@pytest.mark.parametrize(
     ("request_text", "files", "good"),
     [
         (  # a number that no row has yet
