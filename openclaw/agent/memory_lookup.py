@@ -52,6 +52,9 @@ UNTIL = re.compile(
     r"\b(?:by|until|before|bis|avant|jusqu\w*|hasta|antes|para|entro|at\u00e9|tot|voor)\b", re.I
 )
 """A question with one of them is for all that is due until the day, not for what is due on it."""
+WORKSPACE = "workspace/"
+MAX_FILES = 12
+"""Files of the workspace that are offered by their names."""
 MAX_TODOS = 8
 """Open to-dos that go with a question about which no file says anything, as they may be its answer
 in whatever words and language it is asked, and with what may be about one of them."""
@@ -183,6 +186,40 @@ def _files_meant(open_home: OpenHome, question: str, cues: Cues) -> list[str]:
     return [path for path in paths if path in meant] + notes * (len(notes) <= MAX_DAY_NOTES)
 
 
+def files_to_offer(
+    open_home: OpenHome,
+    text: str,
+    cues: Cues,
+    passages: Sequence[Mapping[str, Any]],
+    left_out: Sequence[Mapping[str, Any]],
+) -> tuple[str, ...]:
+    """Return the files of the workspace, if they are few, for a question about something of the
+    user's own to which neither the search nor the head has an answer, and for what is told with a
+    number, of which no file was found: a small model makes up an answer, or a file."""
+    settings = open_home.settings
+    other = cues.meant or cues.missing or cues.remembers or cues.forgets or cues.errands.tools
+    about_todos = cues.lists or cues.near or cues.whole or cues.todos
+    looked = open_home.use_memory and settings.recall == "auto" and worth_looking_up(text, cues)
+    if other or about_todos or not looked:
+        return ()
+    read = read_message(text)
+    if cues.asks:
+        known = any(each["score"] >= SURELY_ABOUT for each in left_out)  # it stands in the head
+        wanted = not (passages or known) and kind_of_prompt(text, cues) == "own"
+    else:
+        elsewhere = read.has("text", "know", "web", "program", "asks")
+        found = any(each["path"].startswith(WORKSPACE) for each in passages)
+        wanted = not (elsewhere or found) and any(map(str.isdigit, text))
+    paths = [each.path for each in find_files(open_home.home, index_options(settings))] * wanted
+    files = [each for each in paths if each.startswith(WORKSPACE) and each not in SOURCES.values()]
+    return (*files,) if len(files) <= MAX_FILES else ()
+
+
+def name_with_last_line(path: str, rows: NamedRows) -> str:
+    """Return the name of a file, of a log with its last line, after which a new one is made."""
+    return f"{path} (last: {rows.logs[path]})" if path in rows.logs else path
+
+
 def find_rows(
     open_home: OpenHome, request: str, cues: Cues, passages: Sequence[Mapping[str, Any]]
 ) -> NamedRows:
@@ -194,7 +231,7 @@ def find_rows(
     if cues.asks or about_todos or other or is_text or cues.parts or QUESTION_MARK.search(request):
         return NamedRows()
     found = (each["path"] for each in passages)  # the program's own files have their tools
-    paths = dict.fromkeys(path for path in found if path.startswith("workspace/"))
+    paths = dict.fromkeys(path for path in found if path.startswith(WORKSPACE))
     if cues.named:  # what is kept from the search goes nowhere unasked
         searched = open_home.use_memory and open_home.settings.recall == "auto"
         indexed = find_files(open_home.home, index_options(open_home.settings)) if searched else ()

@@ -15,8 +15,10 @@ from openclaw import events
 from openclaw.agent.loop import Loop, TurnLimits
 from openclaw.agent.memory_lookup import (
     facts_beside,
+    files_to_offer,
     find_passages,
     find_rows,
+    name_with_last_line,
     needs_recall,
     other_todos,
     rows_beside,
@@ -175,7 +177,9 @@ def prepare_turn(
     if any(each["path"] in cues.meant for each in passages):  # then it need not be read first
         cues = replace(cues, meant=())
     one = not (instructions or orders)
-    rows = find_rows(open_home, text, cues, (*passages, *left_out)) if one else NamedRows()
+    files = files_to_offer(open_home, text, cues, passages, left_out) if one else ()
+    found = (*passages, *left_out, *({"path": each} for each in files))
+    rows = find_rows(open_home, text, cues, found) if one else NamedRows()
     in_table = any(each.row.heads for each in rows.edits)
     if rows.surely or (in_table and cues.unclear):
         rows, cues = replace(rows, surely=True), without_todos(cues)
@@ -201,6 +205,7 @@ def prepare_turn(
         *cues.lines,
         *by_day.values(),
         *other_todos(text, cues, shown_todos, {*due, *by_day}, found=bool(fenced)),
+        *([f"Files: {', '.join(name_with_last_line(each, rows) for each in files)}"] * bool(files)),
         *[f"Do this first: {words}" for words, _ in orders[:1]],
         *builder.toolbox.beside(native=protocol.name == "native"),
         *(ELSEWHERE.format(folder=folder) for folder in open_home.elsewhere),
@@ -228,7 +233,7 @@ def prepare_turn(
     provenance.inherit()
     searched = open_home.settings.recall == "auto"
     turn = RunningTurn(user, rules, cues, has_passages=bool(fenced), searched=searched)
-    turn.rows, turn.skill = rows, instructions
+    turn.rows, turn.files, turn.skill = rows, files, instructions
     if orders:  # one after the other, each by the words that are about it
         turn.cues, turn.orders_left = orders[0][1], orders[1:]
     receipt = partial(receipt_of, open_home.home, provenance.turn_changes)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import field
 from datetime import date
 from itertools import chain
 from pathlib import PurePath
@@ -44,6 +45,8 @@ _FIGURE, _ANY_MARK = re.compile(r"\d+(?:[.,:]\d+)*"), re.compile(r"[.,]")
 _DECIMAL, _FRACTION = re.compile(r"\d+[.,:]\d+"), re.compile(r"\d[.,]\d")
 _CELL, _FIELD, _VALUE = r'[^"\\|\n]{1,80}', r'[^",\\\n]{0,80}', r'[^"\\\n]{1,200}'
 """What a model may write for a cell, a field of a .csv, and a value behind a name."""
+MOST_WORDS, _CLAUSE_END = 8, re.compile(r"[,;.!?:] ?")
+_WORD = re.compile(r"[^\W\d_][\w'\u2019-]*")
 _NONE: Mapping[int, str] = MappingProxyType({})
 
 
@@ -92,11 +95,13 @@ class NamedRows:
     edits   the rows that it names
     new     what a new line looks like, by the path of each file that ends with such lines
     surely  it says so more than once: by a heading, the file's name or another cell of the table
+    logs    the last line of these whose lines begin with their day
     """
 
     edits: tuple[RowEdit, ...] = ()
     new: tuple[tuple[str, str], ...] = ()
     surely: bool = False
+    logs: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_rows(path: str, text: str) -> Iterator[Row]:
@@ -131,6 +136,7 @@ def find_named_rows(request: str, files: Iterable[tuple[str, str]], today: date)
     named: list[tuple[int, float, bool, Sequence[Row], Row, int]] = []
     new: list[tuple[str, str]] = []
     meant: list[tuple[str, str]] = []
+    logs: dict[str, str] = {}
     for path, text in files:
         rows = [row for row in read_rows(path, text) if not {'"', "\\"} & {*row.line}]
         if not rows:
@@ -144,6 +150,8 @@ def find_named_rows(request: str, files: Iterable[tuple[str, str]], today: date)
             form, is_meant = _new_line(table, request, said, today, at_end=at_end)
             new += [(path, form)] if form else []
             meant += [(path, form)] if is_meant else []
+            if form and _ISO_DAY.fullmatch(table[-1].cells[0]):
+                logs[path] = table[-1].line
         named += _find_named(rows, said)
     best = max((each[:2] for each in named), default=None)
     named = [each for each in named if each[:2] == best]
@@ -153,7 +161,7 @@ def find_named_rows(request: str, files: Iterable[tuple[str, str]], today: date)
     if meant and (not surely or _are_of_other_days([row for *_, row, _ in named], request, today)):
         return NamedRows(new=tuple(meant), surely=True)
     edits = tuple(_edit_of(rows, row, at, said, request, today) for *_, rows, row, at in named)
-    return NamedRows(edits, tuple(new), surely)
+    return NamedRows(edits, tuple(new), surely, logs)
 
 
 def _growing_tables(rows: Sequence[Row], end: str) -> Iterator[Sequence[Row]]:
@@ -262,11 +270,16 @@ def _new_days(table: Sequence[tuple[str, ...]], request: str, today: date) -> di
 def _new_numbers(row: Row, request: str, today: date) -> list[str]:
     """Return the number that a request says, but for its days, and the row does not; of several
     none."""
-    for each in name_each_day(request, today):
-        request = request.replace(each.words, " ")
-    found = dict.fromkeys(_FIGURE.findall(request))
+    found, _ = _figures_said(request, today)
     new = [each for each in found if not re.search(rf"(?<!\d){re.escape(each)}(?!\d)", row.line)]
     return new if len(new) == 1 else []
+
+
+def _figures_said(request: str, today: date) -> tuple[list[str], str]:
+    """Return the different numbers of a request but those of its days, and it without its days."""
+    for each in name_each_day(request, today):
+        request = request.replace(each.words, " ")
+    return [*dict.fromkeys(_FIGURE.findall(request))], request
 
 
 def _in_place_of(cell: str, number: str) -> str:
@@ -312,11 +325,51 @@ def _new_line(
         is_named = told <= said or (at_end and bool(_words(PurePath(last.path).stem) & said))
         has_number = any(map(str.isdigit, said)) or _FRACTION.search(request)
         is_meant = bool(dated and is_named and has_number)
-        day = _day_form(request, today) if is_meant else _ANY_DAY
-        return last.form(new={0: day} if dated else {}), is_meant
+        return last.form(new=_new_cells(rows, request, today) if dated else {}), is_meant
     told = {word for word in _words(last.cells[1]) if word.isalpha()}
     form = last.form().replace(last.cells[0], today.isoformat()) if dated else ""
     return form, bool(dated) and 0 < len(told) <= 2 * len(told & said)
+
+
+def _new_cells(rows: Sequence[Row], request: str, today: date) -> dict[int, str]:
+    """Return the forms of the cells of a new row of a log: the day, the number of the only column
+    of numbers, and for a column of words what the request says of the number, or what stands there
+    already and is said or stands there more than once."""
+    rows = [row for row in rows if row.heads == rows[-1].heads]
+    numbers, rest = _figures_said(request, today)
+    said, about = _words(rest), _words(PurePath(rows[0].path).stem, *rows[0].heads)
+    new: dict[int, str] = {}
+    counted: list[int] = []
+    for n, column in enumerate(zip(*(row.cells for row in rows), strict=True)):
+        known = Counter(column)
+        kinds = [cell for cell in known if known[cell] > 1 or _words(cell) <= said]
+        if all(map(_FIGURE.fullmatch, column)):
+            counted.append(n)
+        elif not any(map(_DIGIT.search, column)):
+            said_of_it = _words_beside_number(rest, about)
+            new[n] = "|".join(map(escape_literal, filter(None, (*kinds, said_of_it))))
+    new = {n: form for n, form in new.items() if form}
+    new[0] = _day_form(request, today)
+    if len(counted) == len(numbers) == 1:
+        is_csv = rows[-1].path.endswith(".csv")
+        number = numbers[0].replace(",", ".") if is_csv else numbers[0]
+        new[counted[0]] = escape_literal(number)
+    return new
+
+
+def _words_beside_number(request: str, about: Set[str]) -> str:
+    """Return the words of a clause behind the number of a request, else before it, from the first
+    to the last that is neither small nor what the whole table is `about`."""
+    before, _, behind = request.partition(next(iter(_FIGURE.findall(request)), "\0"))
+    clauses = _CLAUSE_END.split(behind)
+    for part in (*clauses, *_CLAUSE_END.split(before)):
+        words = _WORD.findall(part)
+        telling = [at for at, word in enumerate(words) if _words(word) - about]
+        if part is clauses[0] and telling[:1] == [0] and telling[1:2] > [1]:
+            telling = telling[1:]  # "42 euros for dinner"
+        if telling:
+            return " ".join(words[telling[0] : telling[-1] + 1][:MOST_WORDS])
+    return ""
 
 
 def _day_form(request: str, today: date) -> str:

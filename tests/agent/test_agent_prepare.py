@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from openclaw.agent.agent import Agent
+from openclaw.agent.memory_lookup import MAX_FILES
 from openclaw.config import Settings
 from openclaw.config.settings import Ollama
 from openclaw.inspection.context import context_report
 from openclaw.memory.named_rows import MAX_CHARS
+from openclaw.models.base import Request
 from openclaw.security.untrusted import draw_nonce, private_key
 from openclaw.sessions.session import from_json, to_json
 from openclaw.storage.home import Home
@@ -186,6 +190,68 @@ def test_the_rows_of_notes_and_of_long_files_are_not_what_may_be_edited(
     request = it.requests[0]
     assert "butter" in request.messages[-1].content
     assert '"enum": ["| butter' not in json.dumps(request.schema)
+
+
+EXPENSES = "date,what,amount\n2019-11-04,pens,4.20\n2019-11-12,towels,31.00\n"
+
+
+def request_with_files(it: Talk, text: str, **files: str) -> Request:
+    for name, written in {"expenses.csv": EXPENSES, "pets.md": "Rex, 40 kg\n", **files}.items():
+        (it.root / "workspace" / name).write_text(written, "utf-8")
+    with closing(it.app):
+        it.say(text, answer("Noted.", "json"))
+    return it.requests[0]
+
+
+def steps_of(request: Request) -> list[dict[str, Any]]:
+    assert request.schema
+    return [step["properties"] for step in request.schema["anyOf"]]
+
+
+@pytest.fixture
+def searching(tmp_path: Path) -> Talk:
+    return talk(tmp_path / "home", protocol="json", recall="auto")
+
+
+def test_a_question_that_nothing_answers_is_for_one_of_the_few_files(searching: Talk) -> None:
+    request = request_with_files(searching, "how much have I spent so far?")
+    assert "Files: workspace/expenses.csv, workspace/pets.md" in request.messages[-1].content
+    tools = [step.get("tool") for step in steps_of(request)]
+    assert {"const": "read_file"} in tools and None not in tools  # no answer yet
+    assert '"enum": ["workspace/expenses.csv", "workspace/pets.md"]' in json.dumps(request.schema)
+
+
+def test_what_is_told_with_a_number_may_be_a_new_line_of_a_log(searching: Talk) -> None:
+    request = request_with_files(searching, "spent 18.50 on treats today")
+    (text,) = (
+        step["text"]["pattern"]
+        for step in steps_of(request)
+        if step.get("tool") == {"const": "append_file"}
+    )
+    assert re.fullmatch(text, f"{NOON:%Y-%m-%d},treats,18.50")
+    assert "edit_file" not in json.dumps(request.schema)
+    last = "workspace/expenses.csv (last: 2019-11-12,towels,31.00)"
+    assert f"Files: {last}, workspace/pets.md" in request.messages[-1].content
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "who wrote Faust?",
+        "remind me to buy 3 pens",
+        "what is 3 times 18.50?",
+        "write a poem of 4 lines",
+        "how heavy is Rex?",  # found
+    ],
+)
+def test_no_file_is_offered_for_what_it_cannot_be_about(searching: Talk, text: str) -> None:
+    assert "Files:" not in request_with_files(searching, text).messages[-1].content
+
+
+def test_of_many_files_none_is_offered(searching: Talk) -> None:
+    more = {f"page{n}.md": "Nothing.\n" for n in range(MAX_FILES)}
+    request = request_with_files(searching, "how much have I spent so far?", **more)
+    assert "Files:" not in request.messages[-1].content
 
 
 def test_a_list_item_that_is_only_mentioned_keeps_the_tools_for_todos(tmp_path: Path) -> None:

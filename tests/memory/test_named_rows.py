@@ -236,6 +236,26 @@ def test_nothing_is_named_by_words_of_several_rows_or_of_none(request_text: str)
     assert not found.surely
 
 
+@pytest.mark.parametrize(
+    ("request_text", "line"),
+    [
+        ("spent 18.50 on treats today", "2026-11-27,treats,18.50"),
+        ("segna 12,80 di cena fuori", "2026-11-27,di cena fuori,12.80"),
+        ("42 euros for dinner with Imogen yesterday", "2026-11-26,dinner with Imogen,42"),
+        ("paid the plumber 120", "2026-11-27,paid the plumber,120"),
+        ("put 6 for tea into the spending", "2026-11-27,tea,6"),
+    ],
+)
+def test_a_new_line_of_a_log_is_made_of_the_words_of_the_request(
+    request_text: str, line: str
+) -> None:
+    log = {"workspace/spending.csv": "date,what,amount\n2026-11-04,shampoo,64.20\n"}
+    found = find_named_rows(request_text, log.items(), TODAY)
+    ((_, form),) = found.new
+    assert re.fullmatch(form, line)
+    assert not re.fullmatch(form, "2026-11-27,shampoo,64.20")
+
+
 def test_a_row_that_is_only_mentioned_is_not_surely_changed() -> None:
     found = find("buy more butter", stock=STOCK)
     assert [edit.row.line for edit in found.edits] == ["| butter | 18 | kg |"]

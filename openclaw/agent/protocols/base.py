@@ -48,6 +48,7 @@ class RunningTurn:
     has_passages: passages of the user's files stand in the message's tail
     searched: what the request is about was looked up as the settings say, not left to a tool
     rows: the rows of tables that the request names
+    files: those of the workspace, where nothing says which one the request is about
     kind: answer, look or change, as the model classified the request; "" when not asked for
     closing: "no", "may" or "must": whether the next reply is the answer
     skill: the text of a skill that was read in this turn or that the user asked for
@@ -76,6 +77,7 @@ class RunningTurn:
     has_passages: bool = False
     searched: bool = True
     rows: NamedRows = NamedRows()
+    files: tuple[str, ...] = ()
     kind: str = ""
     closing: str = "no"
     skill: str = ""

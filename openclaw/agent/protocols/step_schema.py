@@ -13,7 +13,7 @@ from typing import Any
 from openclaw.agent.protocols.base import RunningTurn
 from openclaw.messages import ToolUse
 from openclaw.nlp.classifier import read_message
-from openclaw.nlp.intent import FILE, LIKELY
+from openclaw.nlp.intent import FILE, HARDLY, LIKELY
 from openclaw.nlp.skill_instructions import (
     WRITES_FILES,
     escape_literal,
@@ -146,7 +146,26 @@ def _first_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
     if cues.asks:  # a small model reads another file in place of one that is missing
         missing = {"path": cues.missing}
         looks = [_narrow(step, missing) if _tool(step) == "read_file" else step for step in looks]
+    if turn.files and not turn.rows.edits:
+        if cues.asks:
+            return _only(looks, "read_file", path=turn.files) + _only(looks, "todo")
+        return [_answer("answer"), *_for_files(turn, changes)]
     return [_answer("answer"), *looks, *_for_rows(turn, changes)]
+
+
+def _for_files(turn: RunningTurn, calls: list[Schema], read: ToolUse | None = None) -> list[Schema]:
+    """Return the calls of a request that may be about any of the files, of which one was `read`: a
+    log gets a new line, one that was read any, or another one in place of one that it has. A small
+    model makes up paths, and texts to replace."""
+    path = str(read.input.get("path")) if read else ""
+    lines = [each for each in (read.output if read else "").splitlines()[1:] if each.strip()]
+    steps = _only(calls, "edit_file", path=[path], find=lines)
+    forms = dict(turn.rows.new)
+    for each in dict.fromkeys((*filter(None, [path]), *turn.rows.logs)):
+        form = {"text": {"type": "string", "pattern": forms[each]}} if each in forms else {}
+        steps += [_constrained(step, form) for step in _only(calls, "append_file", path=[each])]
+    steps += _only(calls, "read_file", path=[each for each in turn.files if each != path])
+    return [*steps, *(each for each in calls if _tool(each) in ("todo", "remember"))]
 
 
 def _for_rows(turn: RunningTurn, calls: list[Schema]) -> list[Schema]:
@@ -173,7 +192,8 @@ def _for_rows(turn: RunningTurn, calls: list[Schema]) -> list[Schema]:
     others = [step for step in calls if _tool(step) != "edit_file"]
     if rows.surely:
         others = _only(calls, "remember") + _only(calls, "calculate")
-        others += _only(calls, "todo", action=["add"])
+        if read_message(turn.request).probabilities["todo_add"] >= HARDLY:
+            others += _only(calls, "todo", action=["add"])
     return [*edits, *adds, *others]
 
 
@@ -215,6 +235,8 @@ def _next_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
     calls = _from_offered(_calls(kind, READING if kind == "look" else ALL, toolbox), last)
     if kind == "change" and turn.rows.surely:  # else another line may be meant after a look
         calls = _for_rows(turn, calls)
+    if turn.files and kind == "change" and last.tool == "read_file" and last.ok:
+        return [_answer(kind), *_for_files(turn, calls, last)]
     unread = _reads(calls, unread_names(turn, ()))
     if unread and not last.ok and NOT_SAID in last.output:
         return unread  # what it made up may stand in a file that the request names

@@ -695,6 +695,22 @@ def test_a_row_that_is_surely_meant_is_the_only_line_to_edit(root: Path) -> None
     assert case.actions == {"add"}
 
 
+def test_a_row_that_is_surely_meant_is_no_to_do_where_that_is_improbable(root: Path) -> None:
+    case = rows_case(root, "butter amount is 9")
+    assert "edit_file" in case.tools and "todo" not in case.tools
+
+
+def test_of_files_that_may_be_meant_one_is_read_before_it_is_changed(root: Path) -> None:
+    case = Case(root, "the bag costs 18 now")
+    case.turn.files = ("notes/trip.md", "notes/plan.md")
+    assert case.values("read_file", "path") == [*case.turn.files]
+    assert case.tools == {"read_file", "todo", "remember"} and case.may_answer
+    lines = case.play("read_file", "change", path="notes/trip.md").splitlines()[1:]
+    assert case.values("edit_file", "find") == [each for each in lines if each]
+    assert case.values("append_file", "path") == ["notes/trip.md"]
+    assert case.values("read_file", "path") == ["notes/plan.md"]
+
+
 def test_a_row_that_may_not_be_changed_narrows_nothing(root: Path) -> None:
     case = rows_case(root, "butter is down to 9 kg", "read-only")
     new = NamedRows(new=(("workspace/stock.md", "^.+$"),), surely=True)
