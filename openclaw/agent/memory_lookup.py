@@ -53,6 +53,7 @@ UNTIL = re.compile(
 )
 """A question with one of them is for all that is due until the day, not for what is due on it."""
 WORKSPACE = "workspace/"
+SECTION, CODE_FENCE = re.compile(r"##+ +\S"), re.compile(r"^(?:```|~~~)", re.MULTILINE)
 MAX_FILES = 12
 """Files of the workspace that are offered by their names."""
 MAX_TODOS = 8
@@ -174,16 +175,15 @@ def find_passages(
 def _files_meant(open_home: OpenHome, question: str, cues: Cues) -> list[str]:
     """Return the files that a prompt is about by their names, and the notes of the days that a
     question names, if these are few. What is kept from the search goes nowhere unasked."""
-    meant = cues.meant if cues.asks or cues.orders else ()
     today = open_home.now().date()
     days = read_past_days(question, today).spans if cues.asks else ()
     if days and read_message(question).probabilities["todo_list"] >= LIKELY:
         days = tuple(span for span in days if span[1] < today)  # none for "what is due this week?"
-    if not meant and not days:
+    if not cues.meant and not days:
         return []
     paths = [each.path for each in find_files(open_home.home, index_options(open_home.settings))]
     notes = [path for path in paths if is_of_day(path, days)]
-    return [path for path in paths if path in meant] + notes * (len(notes) <= MAX_DAY_NOTES)
+    return [path for path in paths if path in cues.meant] + notes * (len(notes) <= MAX_DAY_NOTES)
 
 
 def files_to_offer(
@@ -257,20 +257,30 @@ def rows_beside(
 
 
 def facts_beside(open_home: OpenHome, passage: Mapping[str, Any], request: str) -> str:
-    """Return lines to stand below a passage: that a note is of the day that a request names, the
-    headings of the table of which it has a row, and what the tables and lists add up to of which it
-    has one: it may lack the others."""
+    """Return lines to stand below a passage: the heading above it, that a note is of the day that a
+    request names, the headings of the table of which it has a row, and what the tables and lists
+    add up to of which it has one: it may lack the others."""
     text: str | None = None
-    if any(each.isdigit() or each == "|" for each in passage["text"]):
-        with suppress(OSError):
-            text = current_text(open_home.home, passage["path"])
+    with suppress(OSError):
+        text = current_text(open_home.home, passage["path"])
     first, last, today = passage["start_line"], passage["end_line"], open_home.now().date()
     sums = show_table_facts(text or "", first, last, request, today)
     of_day = ""
     if day := day_in(passage["path"].rpartition("/")[2]):  # a small model knows no weekdays
         named = read_past_days(request, today)
         of_day = f"\n[{day}: {named.words}]" if is_of_day(passage["path"], named.spans) else ""
-    return open_home.masker.mask(of_day + show_columns(text or "", first) + sums)
+    beside = _show_section(text or "", first) + of_day + show_columns(text or "", first) + sums
+    return open_home.masker.mask(beside)
+
+
+def _show_section(text: str, first: int) -> str:
+    """Return a line with the heading of the section in which a line of a text stands, from 1; "" in
+    the first one and for the heading itself."""
+    lines = text.splitlines()[:first]
+    above = [line for line in lines if SECTION.match(line)]
+    if not above or above[-1] == lines[-1] or CODE_FENCE.search("\n".join(lines)):
+        return ""
+    return f"\n[under: {above[-1].strip('# ')}]"
 
 
 def todos_found(cues: Cues, todos: Todos, passages: Sequence[Mapping[str, Any]]) -> Cues:

@@ -248,6 +248,26 @@ def test_no_file_is_offered_for_what_it_cannot_be_about(searching: Talk, text: s
     assert "Files:" not in request_with_files(searching, text).messages[-1].content
 
 
+@pytest.mark.parametrize(
+    ("text", "beside"),
+    [
+        ("# Bookings\n\n## Monday\n\n9:30 Bella\n", "9:30 Bella\n[under: Monday]\n"),
+        ("# Bookings\n\n9:30 Bella\n", "9:30 Bella\n<</data"),  # the file's name says it
+        ("## Monday\n\n9:30 Bella\n\n```\n## x\n```\n", "9:30 Bella\n[under: Monday]\n"),
+        ("```\n## x\n```\n9:30 Bella\n", "9:30 Bella\n<</data"),
+    ],
+)
+def test_a_passage_comes_with_the_heading_above_it(searching: Talk, text: str, beside: str) -> None:
+    request = request_with_files(searching, "when does Bella come?", **{"bookings.md": text})
+    assert beside in request.messages[-1].content
+
+
+def test_a_file_goes_along_with_what_is_told_about_it(searching: Talk) -> None:
+    school = {"school.md": "Head: Mr Dunmore\nClub: on Thursdays\n"}
+    request = request_with_files(searching, "the school is closed in May", **school)
+    assert "Head: Mr Dunmore" in request.messages[-1].content
+
+
 def test_of_many_files_none_is_offered(searching: Talk) -> None:
     more = {f"page{n}.md": "Nothing.\n" for n in range(MAX_FILES)}
     request = request_with_files(searching, "how much have I spent so far?", **more)
