@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 
+from openclaw.memory.markdown import read_page
 from openclaw.memory.tables import CELL_END, is_table_rule, table_rows
 from openclaw.storage.merge import count_same
 from openclaw.types import ToolProblem
@@ -14,7 +15,7 @@ NEWLINE = r"(?>\r\n|\n|\r)"  # taken apart, blank lines of Windows would take ex
 _LIST_MARK = re.compile(r"\s*(?:(?:[-*+]|\d+[.)])(?:\s+\[[ xX]\])?\s*)?")
 _NO_ROW = re.compile(r"^(?:[-*+>]|#+|\d+[.)])[ \t]|[.!?:]$")
 """A heading, an item of a list, a quotation or a sentence."""
-_BULLET = re.compile(r"[-*+] (?:\[[ x]\] )?(?=\S)")
+_BULLET = re.compile(r"[-*+] (?:\[[ xX]\] )?(?=\S)")
 _NO_ITEMS = re.compile(rf"^[\s|`~<]|{_NO_ROW.pattern}", re.MULTILINE)
 _COMMENTS = re.compile(r"\s*(?:<!--(?:(?!-->).)*-->\s*)*")
 _AS_NEAR = 2 / 3
@@ -84,11 +85,10 @@ def append_text(old: str, text: str, *, markdown: bool) -> str:
     last = lines[-1] if lines else ""
     if last.startswith("|"):
         text = _as_rows(text, lines)
-    elif end := _end_of_table(lines, given):
-        above = "".join(old.splitlines(keepends=True)[:end])
-        return append_text(above, text, markdown=markdown) + old[len(above) :]
+    elif 0 < (end := _end_of_table(old, given)) < len(old):
+        return append_text(old[:end], text, markdown=markdown) + old[end:]
     elif markdown and (item := _BULLET.match(last)) and not _NO_ITEMS.search(text.rstrip()):
-        text = "\n".join(item[0].replace("x", " ") + line for line in given)
+        text = "\n".join(item[0].lower().replace("x", " ") + line for line in given)
     newline = "\r\n" if "\r\n" in old else "\n"
     start = old + (newline if old and not old.endswith(("\n", "\r")) else "")
     new = start + with_newline(text.lstrip("\n") if old else text).replace("\n", newline)
@@ -114,16 +114,25 @@ def _as_rows(text: str, lines: list[str]) -> str:
     return text
 
 
-def _end_of_table(lines: list[str], rows: list[str]) -> int:
-    """Return how many lines end with the last table that has as many columns as these rows, unless
-    they are the first ones of another table; 0 for none."""
-    is_other = any(map(is_table_rule, rows)) and rows[0] not in lines
-    if is_other or not all(row.startswith("|") and row.endswith("|") for row in rows):
+def _end_of_table(text: str, rows: list[str]) -> int:
+    """Return where the last table of a text ends that has as many columns as these rows, unless
+    they are the first ones of another table; 0 for none. A table that is indented or stands in a
+    block of code is none."""
+    if not all(row.startswith("|") and row.endswith("|") for row in rows):
+        return 0
+    page = read_page(text)
+    lines = [line.rstrip("\r\n") for line in page.lines]
+    if any(map(is_table_rule, rows)) and rows[0] not in lines:
         return 0
     sizes = {len(cells) for _, _, cells in table_rows(["|", *rows])} - {0}
-    ends = [at + 1 for at, heads, _ in table_rows(lines) if {len(heads)} == sizes]
+    ends = [
+        at + 1
+        for at, heads, _ in table_rows(lines)
+        if {len(heads)} == sizes and lines[at].startswith("|") and at not in page.opaque
+    ]
     end = max(ends, default=0)
-    return end + (0 < end < len(lines) and is_table_rule(lines[end]))  # it has no rows yet
+    end += 0 < end < len(lines) and is_table_rule(lines[end])  # it has no rows yet
+    return len("".join(page.lines[:end]))
 
 
 def count_lines(text: str) -> str:

@@ -448,12 +448,23 @@ def test_rows_go_below_the_last_table_with_as_many_columns(files: FileTools, hom
         path.write_text(grown, "utf-8")
 
 
+def test_no_row_goes_into_a_table_of_code_or_into_one_that_is_indented(
+    files: FileTools, home: Home
+) -> None:
+    table = "| day | miles |\n|---|---|\n| Monday | 4 |\n"
+    indented = "".join(f"  {line}\n" for line in table.splitlines())
+    for text in (f"```\n{table}```\n", f"- so far\n\n{indented}", f"{indented}\nEnd\n"):
+        (home.workspace / "runs.md").write_text(text, "utf-8")
+        files.append_file("runs.md", "| Tuesday | 5 |")
+        assert (home.workspace / "runs.md").read_text("utf-8") == f"{text}| Tuesday | 5 |\n"
+
+
 @pytest.mark.parametrize(
     ("last", "given", "added"),
     [
         ("- forms", "a quiz about css", "- a quiz about css"),
         ("* forms", "maps\nmenus\n", "* maps\n* menus"),
-        ("- [x] forms", "maps", "- [ ] maps"),
+        ("- [X] forms", "maps", "- [ ] maps"),
         ("- forms", "- maps", "- maps"),
         ("- forms", "## Later", "## Later"),
         ("- forms", "We talked about it.", "We talked about it."),
