@@ -81,8 +81,8 @@ _THIS = r"(?:this|(?:the )?current|diese[nrsm]?|ce|cette|est[ea]|quest[oa]|deze)
 _NEXT = r"(?:next|coming|(?:nächste|kommende)[nrsm]?|prochaine?|pr[óo]xim[oa]|prossim[oa]|volgende)"
 _NEXT_AFTER = r"(?:prochaine?|que vi?e[nm]e?|pr[óo]xim[oa]|prossim[oa])"
 LEAD = (
-    r"\A(?:(?:on|at|by|until|before|for|the|am|bis|zum|den|für|le|la|el|à|a|pour|para|op|il|no|na)"
-    r" )*"
+    r"\A(?:(?:on|at|by|in|until|before|for|the|am|im|bis|zum|den|für|le|la|el|à|a|en|em|pour|para|op"
+    r"|il|no|na) )*"
 )
 _SECOND = r"(?:the )?day (?:before|after)|vor|avant|ante|eer|über|over|après|pasado|dopo|depois"
 _COUNT = r"(?:an?\s+|ein\s+)?\w+(?:\s+of)?"
@@ -193,7 +193,7 @@ def read_times(places: Iterable[_Place], today: date, prefer: Prefer) -> Iterato
 
 def _by_date(found: re.Match[str], today: date, step: int) -> Span:
     """Return a month, a day of it or several: "3-9 March". A day to come is on the weekday that
-    is said: there is no "friday 19 december" where that is a Saturday."""
+    is said."""
     said = found.groupdict()
     month = int(said["m"]) if "m" in said else _read_name(said["month"], _MONTHS) + 1
     days = sorted(int(day) for day in (said.get("day"), said.get("last")) if day)
@@ -202,9 +202,9 @@ def _by_date(found: re.Match[str], today: date, step: int) -> Span:
         whole = months_of(year, month, month)
         return (date(year, month, days[0]), date(year, month, days[-1])) if days else whole
 
-    span, weekday = in_year(said["year"], today, days_in, step), said.get("weekday")
-    if weekday and step > 0 and span[0].weekday() != _read_name(weekday, _WEEKDAYS):
-        raise LookupError(found[0])
+    span = in_year(said["year"], today, days_in, step)
+    if step > 0:
+        _check_weekday(found, span[0])
     return span
 
 
@@ -243,18 +243,28 @@ def _weekday(found: re.Match[str], today: date, step: int) -> Span:
 
 
 def _day_of_month(found: re.Match[str], today: date, step: int) -> Span:
-    """Return the next such day, or the last one: "the 15th"."""
+    """Return the next such day, or the last one: "the 15th", "Tuesday the 8th"."""
     months = (unit_of(today, "month", step * away)[0] for away in range(13))
     days = (first + timedelta(int(found["day"]) - 1) for first in months)
     right = (day for day in days if day.day == int(found["day"]) and (day - today).days * step >= 0)
-    return unit_of(min(right, key=lambda day: abs(day - today)), "day")
+    day = min(right, key=lambda day: abs(day - today))
+    _check_weekday(found, day)
+    return unit_of(day, "day")
+
+
+def _check_weekday(found: re.Match[str], day: date) -> None:
+    """Raises LookupError for "friday 19 december" where that is a Saturday."""
+    weekday = found.groupdict().get("weekday")
+    if weekday and day.weekday() != _read_name(weekday, _WEEKDAYS):
+        raise LookupError(found[0])
 
 
 def _unit(found: re.Match[str], today: date, step: int) -> Span:
     """Return a week or month before or after this one, or this one; of weekends the one that comes
     or has begun."""
     said, unit = found.groupdict(), _name_unit(found["unit"])
-    if said.get("last") or (unit == "weekend" and step < 0 and today.weekday() < 5):
+    begun = unit != "weekend" or today.weekday() >= 5
+    if said.get("last") or not (begun or step > 0 or said.get("next") or said.get("after")):
         return unit_of(today, unit, -1)
     return unit_of(today, unit, int(bool(said.get("next"))))
 
@@ -363,7 +373,8 @@ _WEEK = rf"(?P<unit>{'|'.join(_UNITS[unit] for unit in ('weekend', 'week', 'mont
 _YEARS = rf"(?P<unit>{_UNITS['year']})"
 COUNTED = rf"(?P<count>{_COUNT})\s+(?P<unit>{_UNIT})"
 _OF = r"(?:of|in|im|des|vom|von|de|du|van)\s+(?:the\s+)?(?:month\s+of\s+|monats?\s+)?"
-_BEFORE_DATE = rf"(?:\b{DAY_NAME},?\s+(?:the\s+)?)?(?<![\d.,:/-])"
+_OF_WEEKDAY = rf"(?:\b{DAY_NAME},?\s+(?:the\s+)?)?"
+_BEFORE_DATE = rf"{_OF_WEEKDAY}(?<![\d.,/-])(?<!\d:)"
 _DAY_MONTH = (
     rf"{_BEFORE_DATE}(?:(?P<day>\d\d?){_TH}(?:{_TO}|{_AND}){_THE})?"
     rf"(?P<last>\d\d?){_TH}\s+(?:(?:of|de|di)\s+)?{_NAME}{_IN_YEAR}"
@@ -377,11 +388,14 @@ _QUARTER = (
     rf"\b(?:Q(?P<quarter>[1-4])|(?:the\s+)?(?!last|letzt)(?P<nth>{_NTH})\s+(?:{_UNITS['quarter']}))"
     r"\b(?:[\s/-]*(?:(?:of|in)\s+)?(?P<year>\d{4})|(?!\s+[od]))"
 )
-_DOTTED = rf"{_BEFORE_DATE}(?P<day>\d\d?)\.\s?(?P<m>\d\d?)\.(?P<year>\s?\d{{4}}|\d\d)?"
+_ISO_DAY = r"(?P<year>\d{4})-(?P<m>\d\d)-(?P<day>\d\d)(?![.-]?\d)"
+_DOTTED = rf"{_BEFORE_DATE}(?P<day>\d\d?)\.\s?(?P<m>\d\d?)\.(?P<year>\s?\d{{4}})?"
 _SHORT_UNIT = rf"(?:{_UNITS['day']}|{_UNITS['week']}|{_UNITS['month']})"
 _LONG_UNIT = rf"(?P<unit>{_UNITS['week']}|{_UNITS['month']}|{_UNITS['year']})"
 _NEXT_WEEK = rf"(?:{_NEXT} (?:{_UNITS['week']})|semaine prochaine)"
-_WEEKEND = rf"(?:(?:(?P<next>{_NEXT})|{_THIS}) )?(?P<unit>{_UNITS['weekend']})(?: {_NEXT_AFTER})?"
+_WEEKEND = (
+    rf"(?:(?:(?P<next>{_NEXT})|{_THIS}) )?(?P<unit>{_UNITS['weekend']})(?P<after> {_NEXT_AFTER})?"
+)
 _DAY_AHEAD = (
     rf"(?:(?P<next>{_NEXT}|{_THIS}|{_NEXT_WEEK}(?: on| am)?) )?(?P<weekday>{_WEEKDAY})"
     rf"(?P<after> (?:{_NEXT_AFTER}|{_NEXT_WEEK}))?"
@@ -397,10 +411,18 @@ _EDGE = (
     rf"(?P<next>{_NEXT} )?(?P<unit>{_UNIT})(?P<after> {_NEXT_AFTER})?"
     r"|eo(?P<short>[dwmy])|(?P<joined>monat|jahr)e?sende"
 )
+_ON_THE = (
+    r"(?<=\b(?:on|by|to|is) the )|(?<='s the )|(?<=\bdue the )|(?<=\b(?:till|from|been) the )"
+    r"|(?<=\buntil the )|(?<=\bbefore the )"
+)
+_THE_DAY = (  # but not "paint the 2nd floor"
+    rf"(?:{DAY_NAME},? the |{_ON_THE}|(?<=the )(?!\w+\s+(?!and\b|for\b)[^\W\d]{{3,}}))"
+    r"(?P<day>\d\d?)(?:st|nd|rd|th)"
+)
 _SHORT = {"d": "day", "w": "week", "m": "month", "y": "year"}
 
 _RULES: tuple[tuple[str, Reading | Literal[""], _Make, str], ...] = (
-    ("", "", _by_date, r"(?<![\d.-])(?P<year>\d{4})-(?P<m>\d\d)-(?P<day>\d\d)(?![.-]?\d)"),
+    ("", "", _by_date, rf"{_OF_WEEKDAY}(?<![\d.-]){_ISO_DAY}"),
     ("", "past", _by_date, r"(?<![\d.-])(?P<year>\d{4})-(?P<m>\d\d)(?![.-]?\d)"),
     ("on", "", _by_date, rf"{_DOTTED}(?![.-]?\d)"),
     ("", "past", _calendar_week, r"\bKW\s?(?P<week>\d\d?)\b(?:\s*[/ ]\s*(?P<year>\d{4}))?"),
@@ -413,10 +435,13 @@ _RULES: tuple[tuple[str, Reading | Literal[""], _Make, str], ...] = (
     ("", "past", _last_ones, rf"\b{_LAST}\s+(?P<unit>{_PLURAL})\b{_NO_PART}"),
     ("", "past", _last_ones, rf"\b(?P<one>past)\s+(?P<unit>week|month|year)\b{_NO_PART}"),
     ("", "future", _unit, _WEEKEND),
+    ("", "future", _day_of_month, _THE_DAY),
     ("", "future", _weekday, _DAY_AHEAD),
     ("", "future", _edge, _EDGE),
     ("", "future", _unit, rf"(?P<next>{_NEXT}) {_LONG_UNIT}"),
     ("", "future", _unit, rf"{_LONG_UNIT} (?P<next>{_NEXT_AFTER})"),
+    ("", "past", _near_day, rf"\b(?:{_BEFORE}|{NOW})\b"),
+    ("", "future", _near_day, rf"{_AFTER}|{NOW}"),
     ("", "future", _counted, rf"{_IN} (?!the )(?:an? )?\w+ {_SHORT_UNIT}"),
     ("", "typed", _counted, rf"(?:(?:{_IN}|{_AGO}) )?{_COUNT} {_UNIT}(?: {_AGO_AFTER})?"),
     ("", "past", _unit, rf"\b(?P<last>{_LAST})\s+{_WEEK}\b{_NO_PART}"),
@@ -426,11 +451,9 @@ _RULES: tuple[tuple[str, Reading | Literal[""], _Make, str], ...] = (
     ("part", "past", _unit, rf"\b{_YEARS}\s+(?P<last>{_LAST_AFTER})\b"),
     ("", "past", _ago, rf"\b{COUNTED}\s+{_AGO_AFTER}\b"),
     ("", "past", _ago, rf"\b{_AGO}\s+{COUNTED}\b"),
-    ("", "past", _near_day, rf"\b(?:{_BEFORE}|{NOW})\b"),
-    ("", "future", _near_day, rf"{_AFTER}|{NOW}"),
     ("", "past", _weekday, rf"\b(?P<weekday>{_WEEKDAY})\s+{_LAST_AFTER}\b"),
     ("on", "past", _weekday, rf"\b(?P<weekday>{_WEEKDAY})(?:abend|morgen|nachmittag)?\b"),
-    ("", "future", _day_of_month, r"(?<=the )(?P<day>\d\d?)(?:st|nd|rd|th)"),
+    ("", "typed", _by_date, r"(?P<day>\d\d?)\.(?P<m>\d\d?)\.(?P<year>\d\d)"),
     ("", "typed", _day_of_month, r"(?P<day>\d\d?)(?:st|nd|rd|th|\.|er)"),
 )
 """What a time needs, the only reading that has it ("" for all), and what makes its days."""

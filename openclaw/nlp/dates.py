@@ -188,25 +188,26 @@ def parse_day(text: str, today: date, prefer: Prefer = "future") -> date | None:
     words = raw.strip(" .,;!")
     time = _read_phrase(raw, today, prefer) or _read_phrase(words, today, prefer)
     if time and not re.fullmatch(r"\d{4}(?:-\d\d)?", words):
-        return _day_of(time, today, prefer)
+        return _day_of(time, words, today, prefer)
     return None if re.fullmatch(VAGUE, words) else _parse_by_library(words, today, prefer)
 
 
 def _read_phrase(words: str, today: date, prefer: Prefer) -> Time | None:
     """Return the time that a phrase means as a whole."""
-    start = len(ignore_case(patterns.LEAD).sub("", words, 1))
+    lead = len(words) - len(ignore_case(patterns.LEAD).sub("", words, 1))
     times = read_times(find_places(words, "typed"), today, prefer)
-    return next((t for t in times if (t.start, t.end) == (len(words) - start, len(words))), None)
+    return next((t for t in times if t.start <= lead and t.end == len(words)), None)
 
 
-def _day_of(time: Time, today: date, prefer: Prefer) -> date:
+def _day_of(time: Time, words: str, today: date, prefer: Prefer) -> date:
     """Return the day by which something is due then, or from which something is asked for."""
     first, last = time.span
     if time.span == unit_of(first, "weekend"):
         return max(first, today) if prefer == "future" else first
-    for unit, ahead in product(("week", "month", "year"), (1, -1)):
-        if not time.needs and time.span == unit_of(today, unit, ahead):
-            return shift(today, unit, ahead)
+    if not time.needs and not re.search(r"\d", words):  # "next month", no month by its name
+        for unit, ahead in product(("week", "month", "year"), (1, -1)):
+            if time.span == unit_of(today, unit, ahead):
+                return shift(today, unit, ahead)
     return last if prefer == "future" else first
 
 
@@ -226,9 +227,9 @@ def read_leading_day(text: str, today: date) -> tuple[int, date | None]:
     that there is not ("friday 19 december" where that is a Saturday)."""
     if quoted := re.match(r"[\"\u201c]([^\"\u201d]+)[\"\u201d]", text):
         return quoted.end(), parse_day(quoted[1], today)
-    start = len(text) - len(ignore_case(patterns.LEAD).sub("", text, 1))
+    lead = len(text) - len(ignore_case(patterns.LEAD).sub("", text, 1))
     places = find_places(text[:LONGEST_TYPED], "future")
-    named = [text[: found.end()] for *_, found in places if found.start() == start]
+    named = [text[: found.end()] for *_, found in places if found.start() <= lead]
     count = ignore_case(rf"{patterns.COUNTED}\b").match(text)
     first = "" if named else text.split()[0].rstrip(".,;!?)]")
     for piece in (*named, *([count[0]] if count else []), first):

@@ -43,6 +43,8 @@ WEDNESDAY = date(2026, 11, 18)
         ("1.12.", "2026-12-01"), ("7.1.", "2027-01-07"), ("1.2.2027", "2027-02-01"),
         ("1.2.27", "2027-02-01"), ("29.2.", "2028-02-29"),
         ("29 feb", "2028-02-29"), ("18 november", "2026-11-18"),
+        ("december 2026", "2026-12-31"), ("in december", "2026-12-31"), ("in 2027", "2027-12-31"),
+        ("tuesday the 8th", "2026-12-08"), ("tuesday, 2026-12-01", "2026-12-01"),
         ("friday 18 december", "2026-12-18"), ("Fri, 18 Dec", "2026-12-18"),
         ("24/12", "2026-12-24"), ("12/24/2026", "2026-12-24"), ("2026/12/01", "2026-12-01"),
         ("heute", "2026-11-18"), ("morgen", "2026-11-19"), ("\u00fcbermorgen", "2026-11-20"),
@@ -69,7 +71,8 @@ def test_these_words_mean_a_day(words: str, day: str) -> None:
     ["", " ", ".", "a", "x", "1", "15", "2026", "20261201", "2026-02-30", "2026-13-01", "2026-12",
      "01/02/2026", "1/2", "31.11.", "30.2.", "feb 30", "soon", "later", "asap", "never", "now",
      "10:30", "3pm", "next", "call", "day", "week", "the 32nd", "24/31", "word " * 40,
-     "friday at 10", "monday at 16", "freitag um 10", "fri 21st", "friday 19 december"],
+     "friday at 10", "monday at 16", "freitag um 10", "fri 21st", "friday 19 december",
+     "tuesday the 9th", "tuesday, 2026-12-02"],
 )  # fmt: skip
 def test_these_words_mean_no_certain_day(words: str) -> None:
     assert parse_day(words, WEDNESDAY) is None
@@ -108,8 +111,15 @@ def test_a_weekday_is_always_in_the_next_seven_days(today: date) -> None:
         ("we sleep there from 25 to 29 July.", "25 to 29 July",
          "2027-07-25 2027-07-29, 2026-07-25 2026-07-29"),
         ("clean them at the weekend", "weekend", "2026-11-21 2026-11-22, 2026-11-14 2026-11-15"),
+        ("clean them next weekend", "next weekend", "2026-11-28 2026-11-29"),
+        ("the day after tomorrow, please", "the day after tomorrow", "2026-11-20 2026-11-20"),
+        ("the dentist is on tuesday the 8th", "tuesday the 8th", "2026-12-08 2026-12-08"),
+        ("pay the rent due:1 dec", "1 dec", "2026-12-01 2026-12-01, 2025-12-01 2025-12-01"),
+        ("paint the 2nd floor", "", ""),
+        ("dinner on the 19th with mum", "19th", "2026-11-19 2026-11-19, 2026-10-19 2026-10-19"),
         ("the flight is on 22.12. 6:55", "22.12.", "2026-12-22 2026-12-22, 2025-12-22 2025-12-22"),
         ("the server is at 10.0.4.7.", "", ""),
+        ("upgrade it to 4.2.27", "", ""),
     ],
 )  # fmt: skip
 def test_a_day_of_a_request_is_to_come_or_over(request_: str, words: str, days: str) -> None:
@@ -140,6 +150,8 @@ def test_no_text_raises_an_error(text: str) -> None:
         ("call due:in 3 days, at home", "call due:2026-11-21, at home"),
         ('call due:"in 3 days" at home', "call due:2026-11-21 at home"),
         ("call due:in-3-days", "call due:2026-11-21"),
+        ("call due:the day after tomorrow", "call due:2026-11-20"),
+        ("call due:tuesday, 2026-12-01 at 9", "call due:2026-12-01 at 9"),
         ("call due:next_friday", "call due:2026-11-20"),
         ("call (due:friday)", "call (due:2026-11-20)"),
         ("pay due:end of month.", "pay due:2026-11-30."),
