@@ -196,9 +196,8 @@ class KnowledgeTools:
         if own and own != said and own.casefold() not in self.turn_changes.request.casefold():
             return text  # nobody has said it
         day = own or (said if alone else None)
-        if day is None or "due:" in text or not parse_day(day, date.today()):
-            return text
-        return f'{text} due:"{day}"'
+        due = parse_day(day, date.today()) if day and "due:" not in text else None
+        return f'{text} due:"{day}"' if due and due >= date.today() else text
 
     def _new_words(self, old: Todo, text: str) -> str:
         """The new words of a to-do. Where the request gives it another day and the model has only

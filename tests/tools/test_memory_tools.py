@@ -164,6 +164,7 @@ def test_what_is_there_already_is_not_added_twice(world: World) -> None:
         ("pack the lights", "pack on friday", "pack on friday"),
         ("pack the lights on friday", "pack due:2026-12-01", "pack due:2026-12-01"),
         ("pack the lights", "pack", "pack"),
+        ("file the notes of 2026-03-01", "file the notes of 2026-03-01", "the notes of 2026-03-01"),
         ("add call mum, and remind me on friday to pay the rent", "call mum", "call mum"),
         (
             "remind me to call mum tomorrow and to pay the rent on friday",
