@@ -166,12 +166,12 @@ def find_named_rows(request: str, files: Iterable[tuple[str, str]], today: date)
 
 def _growing_tables(rows: Sequence[Row], end: str) -> Iterator[Sequence[Row]]:
     """Yield the tables that a new row may go to, of those with as many columns the last one, and
-    the named values of which one is the last line of the file, its `end`."""
+    the named values of which the last one ends the file, as its line `end`."""
     tables: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         tables.setdefault(row.heads, []).append(row)
     for heads in {len(row.heads): row.heads for row in rows}.values():
-        if heads or rows[-1].line == end:
+        if heads or tables[heads][-1].line == end:
             yield tables[heads]
 
 

@@ -269,6 +269,8 @@ def test_a_table_takes_a_row_with_as_many_cells_and_a_list_one_where_the_file_en
     assert not re.fullmatch(form, "salt | 5")
     assert find("buy more butter", stock=f"{STOCK}\nCounted on Monday.\n").new
     assert not find("buy more soup", menu=f"{MENU}\nGuests on Monday\n").new
+    runs = f"- 2026-11-20: ran with Ada\n\n{STOCK}"
+    assert not find("today I ran with Ada", runs=runs).surely
 
 
 PLANS = """| Day | Early |
