@@ -177,8 +177,9 @@ def _files_meant(open_home: OpenHome, question: str, cues: Cues) -> list[str]:
     question names, if these are few. What is kept from the search goes nowhere unasked."""
     today = open_home.now().date()
     days = read_past_days(question, today).spans if cues.asks else ()
-    if days and read_message(question).probabilities["todo_list"] >= LIKELY:
-        days = tuple(span for span in days if span[1] < today)  # none for "what is due this week?"
+    about_todos = days and read_message(question).probabilities["todo_list"] >= LIKELY
+    if about_todos and not ABOUT_PAST.search(question):  # "what do I still have to do this week?"
+        days = tuple(span for span in days if span[1] < today)
     if not cues.meant and not days:
         return []
     paths = [each.path for each in find_files(open_home.home, index_options(open_home.settings))]

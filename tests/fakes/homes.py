@@ -205,22 +205,18 @@ CASES = [
         hides=("rent", "Open to-do"),
     ),
     Case(
+        "a question about what was done this week",
+        prompt="What have I done this week?",
+        files={"memory/2026-11-19.md": "# 2026-11-19\n\n- Called the plumber.\n"},
+        settings=SEARCHED,
+        shows=("Called the plumber.",),
+    ),
+    Case(
         "a question for the to-dos of today",
         prompt="What is due today?",
         files={"memory/TODO.md": "- [ ] call Mia due:2026-11-20\n"},
         shows=("Due to-do: call Mia",),
         hides=("To-do due", "Open to-do"),
-    ),
-    Case(
-        "a question about a day of which there is a note",
-        prompt="What did I do on Thursday?",
-        files={
-            "memory/2026-11-19.md": "# 2026-11-19\n\n- Called the plumber.\n",
-            "memory/TODO.md": "- [ ] call Mia due:2026-11-23\n",
-        },
-        settings=SEARCHED,
-        shows=("Called the plumber.", "[2026-11-19: on Thursday]"),
-        hides=("To-do due",),
     ),
     Case(
         "a question for the to-dos of this week",
@@ -232,6 +228,17 @@ CASES = [
         settings=SEARCHED,
         shows=("To-do due this week: call Mia due:2026-11-22",),
         hides=("Called the plumber.",),
+    ),
+    Case(
+        "a question about a day of which there is a note",
+        prompt="What did I do on Thursday?",
+        files={
+            "memory/2026-11-19.md": "# 2026-11-19\n\n- Called the plumber.\n",
+            "memory/TODO.md": "- [ ] call Mia due:2026-11-23\n",
+        },
+        settings=SEARCHED,
+        shows=("Called the plumber.", "[2026-11-19: on Thursday]"),
+        hides=("To-do due",),
     ),
     Case("language set", settings={"language": "German"}, shows=("Answer in German.",)),
     Case(
