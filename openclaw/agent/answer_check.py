@@ -175,7 +175,7 @@ def find_fault(answer: str, turn: RunningTurn, toolbox: Toolbox, *, changed: boo
         return fault
     if value := next(_invented_contacts(answer, turn, toolbox), ""):
         hint = INVENTED.format(value=value)
-        warning = f"{value} in this answer stands in no file, and you have not said it"
+        warning = f"{value} in this answer was neither read nor said by you"
         what = "holds a number or address that nobody has said"
         return Fault(what, hint, kind="look", warning=warning)
     if language := _wanted_language(answer, turn.user.content):
