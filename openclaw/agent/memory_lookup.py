@@ -286,7 +286,8 @@ def _show_section(text: str, first: int) -> str:
 
 def todos_found(cues: Cues, todos: Todos, passages: Sequence[Mapping[str, Any]]) -> Cues:
     """Return the cues, where they do not tell which to-do is meant with those that were found. What
-    another passage is surely about, and none of them, is about no to-do."""
+    another passage is surely about, and none of them, is about no to-do, unless it surely ticks,
+    changes or removes one."""
     if not cues.unclear:
         return cues
     texts = (each["text"] for each in passages if each["path"] == TODO_FILE)
@@ -296,7 +297,8 @@ def todos_found(cues: Cues, todos: Todos, passages: Sequence[Mapping[str, Any]])
     if near:
         return replace(cues, near=near, unclear=False)
     others = (each["score"] for each in passages if each["path"] != TODO_FILE)  # it may be done
-    sure = not cues.asks and max(others, default=0) >= SURELY_ABOUT
+    ticks = cues.changes and "add" not in cues.changes  # surely one, in whatever language it stands
+    sure = not (cues.asks or ticks) and max(others, default=0) >= SURELY_ABOUT
     return without_todos(cues) if sure else cues
 
 

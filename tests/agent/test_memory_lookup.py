@@ -145,5 +145,9 @@ def test_an_order_that_a_passage_of_a_note_is_surely_about_changes_no_to_do(todo
     assert (found.unclear, found.changes) == (False, ("add",))
     done = [passage("memory/TODO.md", "- [x] water the fern ^1a2b3c4d")]  # it may be opened again
     assert todos_found(cues, todos, done) == cues
+    ticks = Cues(orders=True, unclear=True, changes=("done",))  # "Zahnarzt ist erledigt"
+    assert (
+        todos_found(ticks, todos, [passage("memory/MEMORY.md", "Zahnarzt: Dr. Mertens")]) == ticks
+    )
     asked = Cues(asks=True, unclear=True)
     assert todos_found(asked, todos, [passage("memory/MEMORY.md", "Receipts.")]) == asked
