@@ -41,7 +41,8 @@ def over_stdio(home: Path, talk: Talk, *options: str) -> Any:
         started = StdioServerParameters(
             command=sys.executable, args=words(home, *options), env=dict(os.environ)
         )
-        async with stdio_client(started) as (read, write):
+        # Its own default is sys.stderr of the test that imported it first.
+        async with stdio_client(started, sys.stderr) as (read, write):
             info = Implementation(name="Editor", version="1")
             async with ClientSession(read, write, client_info=info) as session:
                 await session.initialize()
@@ -222,7 +223,10 @@ def test_two_servers_on_one_home_lose_nothing(home: Path, calls: int = 1000) -> 
         started = StdioServerParameters(
             command=sys.executable, args=words(home), env=dict(os.environ)
         )
-        async with stdio_client(started) as (read, out), ClientSession(read, out) as second:
+        async with (
+            stdio_client(started, sys.stderr) as (read, out),
+            ClientSession(read, out) as second,
+        ):
             await second.initialize()
             await asyncio.gather(write(first, "one"), write(second, "two"))
 
