@@ -182,7 +182,12 @@ def _files_meant(open_home: OpenHome, question: str, cues: Cues) -> list[str]:
         days = tuple(span for span in days if span[1] < today)
     if not cues.meant and not days:
         return []
-    paths = [each.path for each in find_files(open_home.home, index_options(open_home.settings))]
+    found = find_files(
+        open_home.home,
+        index_options(open_home.settings),
+        lambda path: path in meant or is_of_day(path, days),
+    )
+    paths = [each.path for each in found]
     notes = [path for path in paths if is_of_day(path, days)]
     return [path for path in paths if path in cues.meant] + notes * (len(notes) <= MAX_DAY_NOTES)
 
@@ -235,8 +240,9 @@ def find_rows(
     paths = dict.fromkeys(path for path in found if path.startswith(WORKSPACE))
     if cues.named:  # what is kept from the search goes nowhere unasked
         searched = open_home.use_memory and open_home.settings.recall == "auto"
-        indexed = find_files(open_home.home, index_options(open_home.settings)) if searched else ()
-        paths = dict.fromkeys(each.path for each in indexed if each.path in cues.named)
+        options, is_named = index_options(open_home.settings), frozenset(cues.named).__contains__
+        indexed = find_files(open_home.home, options, is_named) if searched else ()
+        paths = dict.fromkeys(each.path for each in indexed)
     texts: list[tuple[str, str]] = []
     for path in paths:
         text = ""

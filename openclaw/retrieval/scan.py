@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -90,9 +90,11 @@ class FoundFile(NamedTuple):
     stat: os.stat_result
 
 
-def find_files(home: Home, options: IndexOptions) -> Iterator[FoundFile]:
-    """All files to index, each once, in the order of their folders."""
-    return Scan(home, options).files()
+def find_files(
+    home: Home, options: IndexOptions, wanted: Callable[[str], bool] = lambda path: True
+) -> Iterator[FoundFile]:
+    """All files to index whose paths are `wanted`, each once, in the order of their folders."""
+    return Scan(home, options, wanted=wanted).files()
 
 
 def find_notes_outside(home: Home, options: IndexOptions) -> list[str]:
@@ -112,6 +114,7 @@ class Scan:
     memo      the .gitignore rules of the last scan; afterwards those for the next scan
     looks     the paths of known files that a scan with the same `known` has seen, by a hash of the
               folder, the name and the stamp
+    wanted    returns False for the path of a file that is not looked at
     seen      afterwards the paths of all files
     problems  afterwards (path, reason) of folders and files that could not be read
     """
@@ -123,8 +126,10 @@ class Scan:
         known: Known = NOTHING,
         memo: IgnoreCache | None = None,
         looks: Looks | None = None,
+        wanted: Callable[[str], bool] = lambda path: True,
     ) -> None:
         self.options = options
+        self._wanted = wanted
         self._looks = {} if looks is None else looks
         self.known = known
         self.memo = IgnoreCache(list(options.paths))
@@ -212,7 +217,7 @@ class Scan:
                 self._entered.add(key)
                 for entry in entries:  # of many thousand files, where `known` is slow
                     try:  # what `Stamp.of` mostly gives, made faster
-                        stamp = _STAMP(entry.stat(follow_symlinks=False))
+                        stamp = _STAMP(entry.stat(follow_symlinks=False)) if known else None
                     except OSError:
                         stamp = None
                     look = hash((prefix, entry.name, stamp))
@@ -245,7 +250,7 @@ class Scan:
         return not ignored
 
     def _is_indexed(self, path: str, chain: IgnoreRules) -> bool:
-        if path in self.seen:
+        if path in self.seen or not self._wanted(path):
             return False
         known = self.known.get(path) is not None
         if not known and why_name_denied(path, self._user):
@@ -259,6 +264,8 @@ class Scan:
 
     def _look_at(self, path: str, name: str) -> Iterator[FoundFile]:
         """The file, unless it has gone meanwhile or has a name that cannot be shown."""
+        if not self._wanted(path):
+            return
         try:
             path.encode("utf-8")
             status = os.stat(name)

@@ -60,6 +60,13 @@ def test_a_found_file_says_where_it_is_and_what_it_looks_like(home: Path) -> Non
     assert file.stat.st_size == 6
 
 
+def test_files_may_be_asked_for_by_their_paths(home: Path) -> None:
+    put(home, "memory/a.md", "memory/b.md", "workspace/b/c.md", "sessions/b.json", "notes/b.md")
+    options = IndexOptions(("notes/b.md", "notes"), sessions=True)
+    asked = find_files(Home(home), options, lambda path: path.endswith("b.md"))
+    assert sorted(file.path for file in asked) == ["memory/b.md", "notes/b.md"]
+
+
 def test_sessions_are_found_only_when_they_are_wanted(home: Path) -> None:
     put(
         home, "sessions/one.json", "sessions/archive/old.json", "sessions/x.json.bad", "memory/a.md"
