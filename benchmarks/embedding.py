@@ -29,7 +29,7 @@ from benchmarks.recall_score import Corpus
 from openclaw.models.catalog import embedding_files
 from openclaw.retrieval.chunking import split
 from openclaw.retrieval.embedder_choice import EmbedderChoice
-from openclaw.retrieval.embedders import (
+from openclaw.retrieval.minilm import (
     MAX_THREADS,
     MINILM_BATCH,
     MiniLM,

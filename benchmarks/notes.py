@@ -88,7 +88,7 @@ class RandomEmbedder:
 
     @property
     def name(self) -> str:
-        from openclaw.retrieval.embedders import NAME
+        from openclaw.retrieval.minilm import NAME
 
         return NAME
 

@@ -63,7 +63,7 @@ class HalfYear:
 
 def main(say: Say = print) -> None:
     """Print the tables."""
-    choice = choose_embedder("embedded", minilm=embedding_files(), ollama_url="")
+    choice = choose_embedder("embedded", minilm=embedding_files(), ollama_host="")
     for name in SETS:
         report(name, choice, say)
 

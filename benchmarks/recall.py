@@ -78,7 +78,7 @@ def main(say: Say = print) -> None:
     questions = load_questions(data / "questions.jsonl", corpus)
     answered = [question for question in questions if question.evidence]
     nothing = [question for question in questions if not question.evidence]
-    choice = choose_embedder("embedded", minilm=embedding_files(), ollama_url="")
+    choice = choose_embedder("embedded", minilm=embedding_files(), ollama_host="")
     if choice.embedder is None:
         say(f"Note: {choice.why_not} ({choice.advice}).\n")
     with searches(choice.embedder, data / "home") as ours:

@@ -288,7 +288,7 @@ def installed() -> Embedder | None:
     from openclaw.models.catalog import embedding_files
     from openclaw.retrieval.embedder_choice import choose_embedder
 
-    return choose_embedder("embedded", minilm=embedding_files(), ollama_url="").embedder
+    return choose_embedder("embedded", minilm=embedding_files(), ollama_host="").embedder
 
 
 def _load(path: Path) -> NDArray[np.float32] | None:

@@ -36,7 +36,7 @@ LATE_IMPORTS: dict[str, set[str]] = {
     "openclaw.cli.commands.memory.search": {"openclaw.retrieval.search"},
     "openclaw.cli.commands.acp": {"openclaw.server.acp.editor_agent"},
     "openclaw.cli.commands.serve": {"openclaw.server.http_server"},
-    "openclaw.cli.one_shot": {"openclaw.cli.open_agent", "openclaw.cli.terminal"},
+    "openclaw.cli.one_shot": {"openclaw.cli.open_agent"},
     "openclaw.cli.current_home": {
         "openclaw.cli.trust_questions",
         "openclaw.config",
@@ -51,6 +51,7 @@ LATE_IMPORTS: dict[str, set[str]] = {
         "openclaw.tools.mcp.tools",
     },
     "openclaw.models.registry": {"openclaw.models.catalog", "openclaw.models.embedded"},
+    "openclaw.retrieval.embedder_choice": {"openclaw.retrieval.server_embedders"},
     "openclaw.retrieval.search": {
         "openclaw.retrieval.llamaindex",
         "openclaw.retrieval.shared_vectors",

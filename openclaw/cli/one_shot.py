@@ -16,6 +16,7 @@ from openclaw.cli.formatting import has_colours
 from openclaw.cli.questions import can_ask, read_reply
 from openclaw.cli.render import DoneJson, JsonLines, Listener, PlainText, exit_code, show_turn
 from openclaw.cli.standard_input import material_of, read_piped
+from openclaw.cli.terminal import Screen
 from openclaw.config import load_settings
 from openclaw.errors import UsageError
 from openclaw.events import Notice
@@ -95,8 +96,6 @@ def choose_listener(
     if output == "stream-json":
         return JsonLines(out)
     if out.isatty() and os.environ.get("TERM") != "dumb":
-        from openclaw.cli.terminal import Screen
-
         return Screen(out, err, notes=not quiet, typed=typed, bell=BELL_SECONDS if bell else 0.0)
     tools = err.isatty() and not quiet
     return PlainText(out, err, tools=tools, notes=not quiet, dim=has_colours(err))

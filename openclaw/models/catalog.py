@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import http.client
 import json
 import os
 import shutil
@@ -283,6 +282,7 @@ def _from_any(
 
 def _from_url(source: UrlSource, file: ModelFile, part: Path, on_progress: Progress) -> None:
     """Fetch the whole file. Resumes after a broken connection as long as each one brings bytes."""
+    import http.client
     import urllib.error
 
     while (before := _size(part)) < file.size:

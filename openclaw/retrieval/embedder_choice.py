@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from openclaw.errors import ServerAway, UsageError
 from openclaw.models.catalog import embedding_files
-from openclaw.models.embedding_models import find, installed, preferred
-from openclaw.models.ollama_client import base_url
-from openclaw.retrieval.embedders import NAME as MINILM
-from openclaw.retrieval.embedders import PULL, MiniLM, OllamaEmbedder, OpenAIEmbedder
+from openclaw.retrieval.minilm import NAME as MINILM
+from openclaw.retrieval.minilm import PULL, MiniLM
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,15 +71,15 @@ def choose_embedder(
     setting: str,
     *,
     minilm: tuple[Path, Path] | None,
-    ollama_url: str,
+    ollama_host: str,
     threads: int = 0,
     openai_url: str = "",
     api_key: str = "",
 ) -> EmbedderChoice:
     """The embedder of the setting `embedding`.
 
-    `minilm` are the installed network and tokenizer, None when they are not installed; `ollama_url`
-    is a whole URL, `openai_url` is as in the settings. `auto` takes the installed files, else an
+    `minilm` are the installed network and tokenizer, None when they are not installed;
+    `ollama_host` and `openai_url` are as in the settings. `auto` takes the installed files, else an
     embedding model of Ollama. Raises UsageError for an unknown setting.
     """
     kind, _, name = setting.partition("/")
@@ -92,21 +90,22 @@ def choose_embedder(
             return EmbedderChoice(MiniLM(*minilm, threads))
         if setting != "auto":
             return EmbedderChoice(None, f"the embedding model is not installed, {ONLY_WORDS}", PULL)
-    elif kind == "openai" and name:
-        return EmbedderChoice(OpenAIEmbedder(name, openai_url, api_key))
-    elif kind != "ollama" or not name:
+    elif kind not in ("ollama", "openai") or not name:
         raise UsageError(
             f"not an embedding: {setting!r}",
             "set `embedding` in openclaw.yaml to auto, embedded, ollama/NAME, openai/NAME or none",
         )
+    # The client of a server takes an eighth of the start of a search, and MiniLM needs none.
+    from openclaw.retrieval.server_embedders import OpenAIEmbedder, find_ollama_embedder
+
+    if kind == "openai":
+        return EmbedderChoice(OpenAIEmbedder(name, openai_url, api_key))
+    why, advice = f"Ollama has no model {name}", f"ollama pull {name}"
     try:
-        models = installed(ollama_url)
-        found = find(name, models) if name else preferred(models)
-        why, advice = f"Ollama has no model {name}", f"ollama pull {name}"
+        if found := find_ollama_embedder(ollama_host, name):
+            return EmbedderChoice(found)
     except ServerAway as error:
-        found, why, advice = None, str(error), error.hint
-    if found:
-        return EmbedderChoice(OllamaEmbedder(found, ollama_url))
+        why, advice = str(error), error.hint
     if not name:
         why, advice = "no embedding model is installed", PULL
     return EmbedderChoice(None, f"{why}, {ONLY_WORDS}", advice)
@@ -117,7 +116,7 @@ def open_embedder(settings: Settings) -> EmbedderChoice:
     return choose_embedder(
         settings.embedding,
         minilm=embedding_files(),
-        ollama_url=base_url(settings.ollama.host),
+        ollama_host=settings.ollama.host,
         threads=settings.embedded.threads,
         openai_url=settings.openai.base_url,
         api_key=os.environ.get(settings.openai.api_key_env, ""),

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from openclaw.frozen import frozen
 from openclaw.nlp.compounds import find_compounds
 from openclaw.retrieval import snapshot
-from openclaw.retrieval.embedders import NAME as MINILM
+from openclaw.retrieval.minilm import NAME as MINILM
 from openclaw.retrieval.question import Query, Question, names_of, read_question, topic_words
 from openclaw.retrieval.snapshot import Floats, Mask, Rows, SnapshotView
 from openclaw.retrieval.tokens import words

@@ -18,8 +18,8 @@ import numpy.typing as npt
 from openclaw.errors import ModelFailed
 from openclaw.retrieval.chunking import DAY_OF_YEAR
 from openclaw.retrieval.database import DAY, DAY_TOLD, GROUP, ORDINALS, StoredChunk
-from openclaw.retrieval.embedders import TAKE_ANOTHER
 from openclaw.retrieval.index_writer import ROW_TYPE, binary_codes
+from openclaw.retrieval.minilm import TAKE_ANOTHER
 
 if TYPE_CHECKING:
     from openclaw.retrieval.embedder_choice import Embedder

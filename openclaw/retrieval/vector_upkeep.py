@@ -20,9 +20,9 @@ import numpy.typing as npt
 
 from openclaw.errors import ModelFailed
 from openclaw.retrieval.database import GROUP
-from openclaw.retrieval.embedders import TAKE_ANOTHER
 from openclaw.retrieval.index_store import IndexStore
 from openclaw.retrieval.index_writer import ROW_TYPE, Writer, add_vectors, context_key
+from openclaw.retrieval.minilm import TAKE_ANOTHER
 from openclaw.retrieval.shared_store import NAMED_DAYS, LazyStore, StoreFailed
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from openclaw.models.http_client import MAX_BYTES, error_line
 from openclaw.models.ollama import OllamaModel
 from openclaw.models.ollama_client import OllamaClient
 from openclaw.models.openai import OpenAIModel
-from openclaw.retrieval.embedders import OllamaEmbedder
+from openclaw.retrieval.server_embedders import OllamaEmbedder
 from openclaw.stopping import stopped_by
 from openclaw.storage.safe_open import replace_surrogates
 

@@ -13,7 +13,7 @@ import pytest
 from openclaw.errors import ModelFailed, ModelMissing, OpenclawError, ServerAway, UsageError
 from openclaw.models.embedding_models import InstalledModel, cut, family, installed, preferred
 from openclaw.retrieval.embedder_choice import choose_embedder
-from openclaw.retrieval.embedders import SERVER_BATCH, OllamaEmbedder, OpenAIEmbedder
+from openclaw.retrieval.server_embedders import SERVER_BATCH, OllamaEmbedder, OpenAIEmbedder
 from tests.fakes.loaded import loaded_by
 from tests.fakes.minilm import write_minilm
 from tests.fakes.ollama_server import FakeModel, FakeOllama, Vectors
@@ -54,7 +54,7 @@ def test_the_installed_files_are_taken_and_no_server_is_asked(
     tmp_path: Path, server: FakeOllama, setting: str
 ) -> None:
     files = write_minilm(tmp_path, ["cat"])
-    found = choose_embedder(setting, minilm=files, ollama_url=server.url)
+    found = choose_embedder(setting, minilm=files, ollama_host=server.url)
     assert found.embedder is not None
     assert found.embedder.name == "embedded/all-minilm-l6-v2"
     assert found.embedder.query("cat").shape == (384,)
@@ -63,12 +63,12 @@ def test_the_installed_files_are_taken_and_no_server_is_asked(
 
 def test_none_means_words_only_and_needs_no_explanation(tmp_path: Path, server: FakeOllama) -> None:
     files = write_minilm(tmp_path, ["cat"])
-    assert choose_embedder("none", minilm=files, ollama_url=server.url) == (None, "", "")
+    assert choose_embedder("none", minilm=files, ollama_host=server.url) == (None, "", "")
     assert server.requests == []
 
 
 def test_auto_without_files_takes_an_embedding_model_of_ollama(server: FakeOllama) -> None:
-    found = choose_embedder("auto", minilm=None, ollama_url=server.url)
+    found = choose_embedder("auto", minilm=None, ollama_host=server.url)
     assert found.embedder is not None
     assert found.embedder.name == "ollama/nomic-embed-text:latest@0a109f422b47"
     assert server.paths == ["/api/tags"]
@@ -79,21 +79,21 @@ def test_with_nothing_there_the_command_that_gets_one_is_named(
     closed_port: int, setting: str
 ) -> None:
     url = f"http://127.0.0.1:{closed_port}"
-    found = choose_embedder(setting, minilm=None, ollama_url=url)
+    found = choose_embedder(setting, minilm=None, ollama_host=url)
     assert found.embedder is None
     assert "words only" in found.why_not
     assert found.advice == "openclaw models pull all-minilm-l6-v2"
 
 
 def test_auto_never_embeds_with_a_model_that_talks(fake_ollama: FakeOllama) -> None:
-    found = choose_embedder("auto", minilm=None, ollama_url=fake_ollama.url)
+    found = choose_embedder("auto", minilm=None, ollama_host=fake_ollama.url)
     assert found.embedder is None
     assert found.advice == "openclaw models pull all-minilm-l6-v2"
 
 
 def test_a_named_model_is_taken_though_its_family_is_unknown(server: FakeOllama) -> None:
     server.models.append(FakeModel("my-own:v1", digest="ffff", dimensions=8))
-    found = choose_embedder("ollama/my-own:v1", minilm=None, ollama_url=server.url)
+    found = choose_embedder("ollama/my-own:v1", minilm=None, ollama_host=server.url)
     assert found.embedder is not None
     assert found.embedder.name == "ollama/my-own:v1@ffff"
     assert found.embedder.query("hello").shape == (8,)
@@ -101,7 +101,7 @@ def test_a_named_model_is_taken_though_its_family_is_unknown(server: FakeOllama)
 
 
 def test_a_named_model_that_ollama_lacks_is_told_with_the_command(server: FakeOllama) -> None:
-    found = choose_embedder("ollama/bge-m3", minilm=None, ollama_url=server.url)
+    found = choose_embedder("ollama/bge-m3", minilm=None, ollama_host=server.url)
     assert found.embedder is None
     assert "bge-m3" in found.why_not
     assert found.advice == "ollama pull bge-m3"
@@ -109,7 +109,7 @@ def test_a_named_model_that_ollama_lacks_is_told_with_the_command(server: FakeOl
 
 def test_a_named_model_of_a_server_that_is_away_is_told(closed_port: int) -> None:
     url = f"http://127.0.0.1:{closed_port}"
-    found = choose_embedder("ollama/bge-m3", minilm=None, ollama_url=url)
+    found = choose_embedder("ollama/bge-m3", minilm=None, ollama_host=url)
     assert found.embedder is None
     assert url in found.why_not
     assert "ollama serve" in found.advice
@@ -118,7 +118,7 @@ def test_a_named_model_of_a_server_that_is_away_is_told(closed_port: int) -> Non
 @pytest.mark.parametrize("setting", ["", "openai/", "ollama/", "ollama", "embedded/other", "None"])
 def test_what_is_no_embedding_is_refused_with_the_known_ones(setting: str) -> None:
     with pytest.raises(UsageError) as caught:
-        choose_embedder(setting, minilm=None, ollama_url="http://127.0.0.1:1")
+        choose_embedder(setting, minilm=None, ollama_host="http://127.0.0.1:1")
     assert "auto, embedded, ollama/NAME, openai/NAME or none" in caught.value.hint
 
 
@@ -127,7 +127,7 @@ def test_choosing_without_a_server_is_quick_and_loads_nothing_heavy(closed_port:
 import time
 from openclaw.retrieval.embedder_choice import choose_embedder
 began = time.perf_counter()
-choose_embedder("auto", minilm=None, ollama_url="http://127.0.0.1:{closed_port}")
+choose_embedder("auto", minilm=None, ollama_host="http://127.0.0.1:{closed_port}")
 assert time.perf_counter() - began < 5
 """
     assert loaded_by(code, "httpx", "ollama", "llama_index", "onnxruntime") == []
@@ -403,7 +403,7 @@ def test_a_question_does_not_wait_for_passages_of_another_thread(
 def test_embedding_by_a_server_loads_no_library_for_it(server: FakeOllama) -> None:
     code = f"""
 from openclaw.retrieval.embedder_choice import choose_embedder
-choose_embedder("auto", minilm=None, ollama_url="{server.url}").embedder.query("a cat")
+choose_embedder("auto", minilm=None, ollama_host="{server.url}").embedder.query("a cat")
 """
     assert loaded_by(code, "httpx", "ollama", "llama_index", "onnxruntime") == []
     assert server.embeds
@@ -429,7 +429,7 @@ def test_the_stand_in_still_speaks_the_older_way_and_cuts_dimensions(server: Fak
 def compatible(server: FakeOllama) -> Iterator[OpenAIEmbedder]:
     url = f"{server.url}/v1"
     found = choose_embedder(
-        "openai/nomic-embed-text", minilm=None, ollama_url="", openai_url=url, api_key="secret"
+        "openai/nomic-embed-text", minilm=None, ollama_host="", openai_url=url, api_key="secret"
     )
     assert isinstance(found.embedder, OpenAIEmbedder)
     yield found.embedder

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from openclaw.errors import ModelFailed
 from openclaw.models import catalog
-from openclaw.retrieval.embedders import MINILM_BATCH, MiniLM
+from openclaw.retrieval.minilm import MINILM_BATCH, MiniLM
 from openclaw.storage.lock import hold_lock
 from tests.fakes.loaded import loaded_by
 from tests.fakes.minilm import rows, write_minilm
@@ -60,7 +60,7 @@ def test_padding_beside_a_longer_text_changes_nothing(files: tuple[Path, Path]) 
 def test_nothing_is_reported_about_its_use(files: tuple[Path, Path], tmp_path: Path) -> None:
     """onnxruntime would leave a number of this device behind, by which its maker knows it again."""
     code = "import sys; from pathlib import Path; "
-    code += "from openclaw.retrieval.embedders import MiniLM; "
+    code += "from openclaw.retrieval.minilm import MiniLM; "
     code += "MiniLM(*map(Path, sys.argv[1:])).query('cat')"
     subprocess.run([sys.executable, "-c", code, *map(str, files)], check=True)
     assert list((tmp_path / "user").iterdir()) == []
@@ -198,7 +198,7 @@ def test_it_may_be_loaded_before_the_first_text(files: tuple[Path, Path]) -> Non
 
 
 def test_naming_the_files_loads_neither_library(files: tuple[Path, Path]) -> None:
-    code = "from pathlib import Path; from openclaw.retrieval.embedders import MiniLM\n"
+    code = "from pathlib import Path; from openclaw.retrieval.minilm import MiniLM\n"
     code += "MiniLM(Path('a'), Path('b'))"
     assert loaded_by(code, "onnxruntime", "tokenizers", "llama_index") == []
 
