@@ -82,8 +82,7 @@ def run_turn(open_home: OpenHome, prompt: Prompt, session: Session) -> Iterator[
     prepared = yield from prepare_turn(open_home, prompt, session)
     turn, turn_changes = prepared.turn, prepared.provenance.turn_changes
     number, new_title = prepared.provenance.audit.turn, not session.title
-    # The modules that follow the request are loaded while the model reads it.
-    loading = Timer(SENT_SECONDS, lambda: [import_module(name) for name in AFTER_REQUEST])
+    loading = Timer(SENT_SECONDS, load_what_follows, [turn.user.content])
     loading.daemon = True
     with record_turn(
         open_home, session, turn_changes, turn.user.content, number, prepared.commit
@@ -327,6 +326,13 @@ def update_working_notes(
         open_home.sessions.folder, session, receipt, open_home.masker.mask
     )
     return notices
+
+
+def load_what_follows(text: str) -> None:
+    """Load what follows the request, and read what a prompt states, while the model works."""
+    for name in AFTER_REQUEST:
+        import_module(name)
+    _load_after_answer().find_additions(text, "")
 
 
 def _load_after_answer() -> ModuleType:
