@@ -242,6 +242,7 @@ HOMES = (
     NotedHome("1,000 notes, a question that they answer", 1_000, ""),
     NotedHome("10,000 notes", 10_000, HELLO, "1.2"),
     NotedHome("10,000 notes, a question that they answer", 10_000, ""),
+    NotedHome("10,000 notes, a question that names a day", 10_000, "What did I note on Monday?"),
     NotedHome("10,000 notes, not indexed yet (1 run)", 10_000, HELLO, "", indexed=False),
 )
 
