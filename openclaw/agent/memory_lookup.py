@@ -185,7 +185,7 @@ def _files_meant(open_home: OpenHome, question: str, cues: Cues) -> list[str]:
     found = find_files(
         open_home.home,
         index_options(open_home.settings),
-        lambda path: path in meant or is_of_day(path, days),
+        lambda path: path in cues.meant or is_of_day(path, days),
     )
     paths = [each.path for each in found]
     notes = [path for path in paths if is_of_day(path, days)]
@@ -216,8 +216,11 @@ def files_to_offer(
         elsewhere = read.has("text", "know", "web", "program", "asks")
         found = any(each["path"].startswith(WORKSPACE) for each in passages)
         wanted = not (elsewhere or found) and any(map(str.isdigit, text))
-    paths = [each.path for each in find_files(open_home.home, index_options(settings))] * wanted
-    files = [each for each in paths if each.startswith(WORKSPACE) and each not in SOURCES.values()]
+    if not wanted:
+        return ()
+    options = index_options(settings)
+    inside = find_files(open_home.home, options, lambda path: path.startswith(WORKSPACE))
+    files = [each.path for each in inside if each.path not in SOURCES.values()]
     return (*files,) if len(files) <= MAX_FILES else ()
 
 
