@@ -18,7 +18,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from openclaw.cli import command_names, dispatch  # noqa: E402
+from openclaw.cli import command_line, dispatch  # noqa: E402
 from openclaw.cli.main import run  # noqa: E402
 from openclaw.config import render  # noqa: E402
 from openclaw.config.file import expected  # noqa: E402
@@ -168,7 +168,7 @@ def commands_page() -> str:
 def command_lines() -> Iterator[tuple[str, ...]]:
     """The words of every command: (), ("todo",), ("todo", "add") ..."""
     yield ()
-    for name in command_names.COMMANDS:
+    for name in command_line.COMMANDS:
         yield (name,)
         for inner in getattr(dispatch.load(name), "commands", {}):
             yield (name, inner)

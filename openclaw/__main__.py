@@ -20,7 +20,7 @@ def main() -> None:
     # once a twentieth of a prompt, which makes 70,000 objects.
     gc.set_threshold(100_000, 20, 20)
     try:
-        from openclaw.cli.early_search import search_early
+        from openclaw.cli.command_line import search_early
 
         search = search_early(sys.argv[1:])
         from openclaw.cli.main import run

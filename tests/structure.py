@@ -26,7 +26,7 @@ SHARED_NAMES = {"base", "config"}
 """Module names that more than one folder may use; a command may have the name of what it drives."""
 COMMANDS = f"{PACKAGE}.cli.commands."
 LATE_IMPORTS: dict[str, set[str]] = {
-    "openclaw.__main__": {"openclaw.cli.early_search", "openclaw.cli.main"},
+    "openclaw.__main__": {"openclaw.cli.command_line", "openclaw.cli.main"},
     "openclaw.agent.agent": {"openclaw.agent.undo"},
     "openclaw.agent.loop": {"openclaw.agent.answer_check"},
     "openclaw.agent.request": {"openclaw.agent.compaction"},

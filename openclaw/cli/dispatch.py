@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import typer
 from typer.core import TyperGroup
 
-from openclaw.cli.command_names import (
+from openclaw.cli.command_line import (
     COMMANDS,
     DEFAULT_COMMANDS,
     HELP,

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from openclaw import __version__
-from openclaw.cli.command_names import HELP
+from openclaw.cli.command_line import HELP
 from openclaw.cli.current_home import SEARCH
 from openclaw.cli.dispatch import CommandGroup, skip_coercion
 from openclaw.home.search_client import SearchClient

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.cli.early_search import search_early
+from openclaw.cli.command_line import search_early
 from openclaw.cli.main import run
 from openclaw.storage.home import Home
 from openclaw.storage.trust_store import trust_home
@@ -79,5 +79,5 @@ def test_a_command_line_that_is_wrong_ends_the_search(searched: Home) -> None:
 
 
 def test_what_reads_a_command_line_is_not_loaded_for_it() -> None:
-    code = "import sys, openclaw.cli.early_search; sys.exit('typer' in sys.modules)"
+    code = "import sys, openclaw.cli.command_line; sys.exit('typer' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -16,7 +16,7 @@ import pytest
 from openclaw import errors
 from openclaw.cli import dispatch
 from openclaw.cli.chat import chat, completion
-from openclaw.cli.command_names import COMMANDS
+from openclaw.cli.command_line import COMMANDS
 from openclaw.config.settings import keys
 from tests.fakes.command import openclaw
 

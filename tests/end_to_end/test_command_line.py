@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from openclaw.cli.command_names import COMMANDS, DEFAULT_COMMANDS, split_global_options
+from openclaw.cli.command_line import COMMANDS, DEFAULT_COMMANDS, split_global_options
 from openclaw.cli.dispatch import check_prompt, route
 from openclaw.cli.error_report import wants_json
 from openclaw.cli.main import run

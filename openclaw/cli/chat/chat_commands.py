@@ -23,7 +23,7 @@ import typer
 from openclaw.agent.agent import Agent
 from openclaw.cli import dispatch
 from openclaw.cli.chat.prompt_line import SHELL_MARK
-from openclaw.cli.command_names import DEFAULT_COMMANDS
+from openclaw.cli.command_line import DEFAULT_COMMANDS
 from openclaw.cli.commands.context import cache_lines, canvas, change_lines, report_lines
 from openclaw.cli.commands.memory.test import add_case
 from openclaw.cli.commands.usage import session_lines, usage_lines
