@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from openclaw import events
 from openclaw.agent.memory_lookup import needs_recall
-from openclaw.agent.protocols.protocol_choice import choose_protocol
+from openclaw.agent.protocols.native import choose_protocol
 from openclaw.agent.recording import record_turn
 from openclaw.agent.request import RequestBuilder
 from openclaw.agent.turn import run_turn, start_provenance, update_working_notes

@@ -28,7 +28,7 @@ from openclaw.agent.memory_lookup import (
 from openclaw.agent.past_conversations import find_archived
 from openclaw.agent.prompt import REQUIRED, SOURCES, hard_rules, make_tail
 from openclaw.agent.protocols.base import RunningTurn, StepProtocol
-from openclaw.agent.protocols.protocol_choice import choose_protocol
+from openclaw.agent.protocols.native import choose_protocol
 from openclaw.agent.provenance import Provenance
 from openclaw.agent.recording import Recording, receipt_of, record_turn
 from openclaw.agent.request import (

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.agent.agent import Agent
-from openclaw.agent.protocols.protocol_choice import choose_protocol
+from openclaw.agent.protocols.native import choose_protocol
 from openclaw.config import Settings
 from openclaw.errors import ModelFailed
 from openclaw.evals import model_probes

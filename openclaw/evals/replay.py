@@ -17,7 +17,7 @@ from openclaw import events
 from openclaw.agent import prompt
 from openclaw.agent.loop import FAILED_BEFORE, REPEATED, Loop, TurnLimits
 from openclaw.agent.protocols.base import RunningTurn, StepProtocol
-from openclaw.agent.protocols.protocol_choice import choose_protocol
+from openclaw.agent.protocols.native import choose_protocol
 from openclaw.agent.provenance import Provenance
 from openclaw.agent.recording import list_changes
 from openclaw.agent.request import RequestBuilder

@@ -13,7 +13,7 @@ from typing import Any, get_args
 from openclaw import events
 from openclaw.agent import prompt
 from openclaw.agent.prompt import SOURCES, HeadCache, read_sources, sums_of
-from openclaw.agent.protocols.protocol_choice import choose_protocol
+from openclaw.agent.protocols.native import choose_protocol
 from openclaw.agent.turn import PreparedTurn, prepare_turn, start_provenance
 from openclaw.agent.turn_tools import make_toolbox
 from openclaw.errors import UsageError

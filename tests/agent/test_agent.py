@@ -10,7 +10,7 @@ import pytest
 
 from openclaw.agent.agent import Agent
 from openclaw.agent.prompt import SHARES
-from openclaw.agent.protocols.protocol_choice import choose_protocol
+from openclaw.agent.protocols.native import choose_protocol
 from openclaw.config import Settings
 from openclaw.errors import ModelFailed, PromptTooLarge
 from openclaw.events import Notice, Start, Title, Token, ToolEnd

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.agent.protocols.protocol_choice import choose_protocol
+from openclaw.agent.protocols.native import choose_protocol
 from openclaw.agent.request import RequestBuilder
 from openclaw.agent.turn import start_provenance
 from openclaw.messages import Entry, Prompt

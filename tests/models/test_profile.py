@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from openclaw.agent.agent import Agent
-from openclaw.agent.protocols.protocol_choice import choose_protocol
+from openclaw.agent.protocols.native import choose_protocol
 from openclaw.cli.commands.models.test import blocks
 from openclaw.config import Settings
 from openclaw.config.settings import Ollama
