@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.errors import OpenclawError
-from openclaw.memory.task_lines import read_task_page
-from openclaw.memory.todos import list_names
+from openclaw.memory.todos import list_names, read_task_page
 from openclaw.messages import Image, Material, ToolUse
 from openclaw.nlp.classifier import language_of, read_message
 from openclaw.nlp.intent import LIST_WORDS, TODO_LABELS

@@ -17,8 +17,7 @@ from openclaw.history.record import Journal
 from openclaw.history.rollback import read_file_to_write, write_if_unchanged
 from openclaw.history.turns import TALK, TurnStep, is_program
 from openclaw.memory.pages import is_page, take_sums, with_sums
-from openclaw.memory.task_lines import Todo, read_task_page
-from openclaw.memory.todos import move_todo
+from openclaw.memory.todos import Todo, move_todo, read_task_page
 from openclaw.receipt import TODO_FILE
 from openclaw.sessions.repair import merge_devices
 from openclaw.storage.file_kinds import kind_by_name

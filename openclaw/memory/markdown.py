@@ -345,3 +345,32 @@ def _is_typo(left: str, right: str) -> bool:
     if any(len(word) < _MIN_LENGTH or not word.islower() or not word.isalpha() for word in words):
         return False
     return difflib.SequenceMatcher(None, left, right).ratio() >= _MIN_RATIO
+
+
+def first_item_line(page: Page, section: Section) -> int:
+    """Return the line for a section's first to-do: below the heading, but after an indented text,
+    which would become a part of the to-do."""
+    top = section.start + heading_lines(page, section)
+    below = next((line for line in page.lines[top : section.end] if line.strip()), "")
+    if not below.startswith((" ", "\t")):
+        return top
+    end = section.end if page.open_at is None else max(top, min(section.end, page.open_at))
+    while end > top and not page.lines[end - 1].strip():
+        end -= 1
+    return end
+
+
+def next_bullet(bullet: str, step: int) -> str:
+    return bullet if bullet in "-*+" else f"{int(bullet[:-1]) + step}{bullet[-1]}"
+
+
+def heading_lines(page: Page, section: Section) -> int:
+    if not section.level:
+        return 0
+    return 1 if page.lines[section.start].lstrip().startswith("#") else 2
+
+
+def shift_line(line: str, columns: int) -> str:
+    """The line with its indent changed by some columns."""
+    text = line.lstrip(" \t")
+    return " " * max(indent_width(line) + columns, 0) + text if text.strip() else line

@@ -6,8 +6,12 @@ that is not a task line stays as it is.
 
 from __future__ import annotations
 
+import hashlib
 import re
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
@@ -17,18 +21,22 @@ from openclaw.errors import UsageError
 from openclaw.frozen import frozen
 from openclaw.memory.markdown import (
     DEFAULT_LIST,
+    Page,
     Section,
     block_end,
     change_file,
     end_line,
     find_by_text,
+    first_item_line,
+    heading_lines,
     indent_width,
     insert_block,
     is_same_statement,
+    next_bullet,
     read_markdown,
+    read_page,
+    shift_line,
 )
-from openclaw.memory.task_lines import DUE, TaskPage, due_of, new_id, read_task_page, write_ids
-from openclaw.memory.task_lines import Todo as Todo  # for those who import it from here
 from openclaw.nlp.dates import read_leading_day
 from openclaw.storage.home import Home
 from openclaw.storage.lock import hold_lock
@@ -36,8 +44,122 @@ from openclaw.storage.text import join_surrogates
 from openclaw.types import BeforeWrite, ToolProblem, record_no_write
 
 LOCK_SECONDS = 10.0
-
+_TASK = re.compile(r"\[(?P<mark>[ xX])\][ \t]+(?P<text>\S.*)")
+_ID = re.compile(r"(?:^|(?<![ \t])[ \t]+)\^(?P<id>[A-Za-z0-9-]+)$")
+DUE = (
+    r"(?<![\w:-])(?:(?P<opens>\(due:? ?|@due\()|due:|\U0001f4c5\ufe0f? ?)"
+    r"(?P<due>\d{4}-\d{2}-\d{2})(?![\w-])(?(opens)\))"
+)
+"""The date of a to-do: `due:2026-12-01`, or as other programs and people write it: "(due
+2026-12-01)", "@due(2026-12-01)" (TaskPaper), "\U0001f4c5 2026-12-01" (Obsidian Tasks)."""
+_DUE = re.compile(DUE)
 _BOX = re.compile(r"^(?:[-*]\s+)?\[[ xX]\]\s*")
+
+
+@frozen
+class Todo:
+    """A task line.
+
+    at: index of the line in the page
+    indent: in columns
+    text: as written, with `due:...` and without the id
+    given: the id stands in the text; else it is computed, and is the same while the text is
+    """
+
+    at: int
+    indent: int
+    bullet: str
+    done: bool
+    text: str
+    id: str
+    given: bool
+    list: str
+
+    @property
+    def line(self) -> int:
+        """The number of its line, from 1."""
+        return self.at + 1
+
+    @property
+    def due(self) -> str | None:
+        """Its date, None without one or for no real date."""
+        return due_of(self.text)
+
+
+@dataclass(slots=True)
+class TaskPage(Page):
+    """A page with its task lines."""
+
+    items: list[Todo] = field(default_factory=list)
+
+    def items_of(self, section: Section) -> list[Todo]:
+        return [item for item in self.items if section.start <= item.at < section.end]
+
+
+def read_task_page(text: str) -> TaskPage:
+    """Find the task lines and sections of a Markdown text."""
+    page = read_page(text)
+    tasks = [
+        (bullet, box)
+        for bullet in page.bullets
+        if (box := _TASK.match(page.lines[bullet.at].rstrip(" \t\r\n"), bullet.start))
+    ]
+    taken = {found["id"].casefold() for _, box in tasks if (found := _ID.search(box["text"]))}
+    items, used = [], set()
+    starts = [section.start for section in page.sections]
+    made: Counter[tuple[str, str]] = Counter()
+    for bullet, box in tasks:
+        name = join_surrogates(page.sections[bisect_right(starts, bullet.at) - 1].name)
+        found = _ID.search(box["text"])
+        given = found is not None and found["id"].casefold() not in used
+        text = join_surrogates(box["text"][: found.start()] if found else box["text"])
+        if found and given:
+            ident = found["id"]
+        else:
+            ident = new_id(name, text, taken, made[name, text])
+            made[name, text] += 1
+        used.add(ident.casefold())
+        taken.add(ident)
+        done = box["mark"] != " "
+        items.append(Todo(bullet.at, bullet.indent, bullet.mark, done, text, ident, given, name))
+    return TaskPage(page.lines, page.bullets, page.sections, page.opaque, page.open_at, items)
+
+
+def new_id(list_name: str, text: str, taken: set[str], had: int = 0) -> str:
+    """Compute an id of eight hex digits from list and text that is not among `taken`.
+
+    `had` counts the ids of the same text in `taken`; so many tries are skipped.
+    """
+    for count in range(had, had + len(taken) + 1):
+        seed = f"{list_name}\n{text}\n{count}".encode("utf-8", "surrogatepass")
+        ident = hashlib.md5(seed, usedforsecurity=False).hexdigest()[:8]
+        if ident not in taken:
+            return ident
+    raise AssertionError("more ids than to-dos")
+
+
+def due_of(text: str) -> str | None:
+    """The date of a to-do's text as in `DUE`, None without one or for no real date."""
+    found = _DUE.search(text)
+    if found is None:
+        return None
+    try:
+        return date.fromisoformat(found["due"]).isoformat()
+    except ValueError:
+        return None
+
+
+def without_due(text: str) -> str:
+    """A to-do's text without the date that `due_of` finds."""
+    return _DUE.sub("", text, count=1).strip() if due_of(text) else text
+
+
+def write_ids(page: TaskPage) -> None:
+    for item in page.items:
+        if not item.given:
+            line = page.lines[item.at]
+            bare = line.rstrip(" \t\r\n")
+            page.lines[item.at] = f"{_ID.sub('', bare)} ^{item.id}{line[len(bare) :]}"
 
 
 def is_overdue(todo: Todo, today: date) -> bool:
@@ -249,7 +371,7 @@ MAX_CHARS = 500
 _BLANKS = " \t"
 _ITEM_START = re.compile(r"^(?:[-*+]|\d{1,9}[.)])?\s*\[[ xX]?\]\s*|^[-*+]\s+")
 _ID_END = re.compile(r"(?:\s+\^[0-9a-f]{8})+$")
-_DUE = re.compile(rf"(?<![ \t])[ \t]+{DUE}")
+_DUE_PART = re.compile(rf"(?<![ \t])[ \t]+{DUE}")
 
 
 def add_todos(text: str, list_name: str, texts: Sequence[str]) -> tuple[str, list[str]]:
@@ -285,7 +407,7 @@ def set_due_date(text: str, ident: str, due: str) -> str:
     """The text with a to-do's date, an ISO one or "" for none, in place of one it had. Raises
     ToolProblem for an unknown id."""
     date = f" due:{due}" if due else ""
-    return _edit(text, ident, lambda item, body: _DUE.sub("", body).rstrip(_BLANKS) + date)
+    return _edit(text, ident, lambda item, body: _DUE_PART.sub("", body).rstrip(_BLANKS) + date)
 
 
 def replace_text(text: str, ident: str, words: str) -> str:
@@ -325,7 +447,7 @@ def move_todo(text: str, ident: str, list_name: str) -> str:
         raise ToolProblem("A list needs a name.")
     at = _append(page, section, name, [first[first.index("[") :].rstrip()])
     shift = indent_width(page.lines[at]) - item.indent
-    page.lines[at + 1 : at + 1] = [_shifted(line, shift) for line in below]
+    page.lines[at + 1 : at + 1] = [shift_line(line, shift) for line in below]
     return "".join(page.lines)
 
 
@@ -348,7 +470,7 @@ def without_list(text: str, list_name: str) -> tuple[str, list[Todo]]:
     gone = page.items_of(section)
     write_ids(page)
     drop = {item.at for item in gone}
-    body = range(section.start + _heading_lines(page, section), section.end)
+    body = range(section.start + heading_lines(page, section), section.end)
     if section.level and all(at in drop or not page.lines[at].strip() for at in body):
         drop = set(range(section.start, section.end))
     page.lines = [line for at, line in enumerate(page.lines) if at not in drop]
@@ -415,35 +537,18 @@ def _append(page: TaskPage, section: Section | None, name: str, bodies: Sequence
         return insert_block(page, at, [f"## {name}{newline}", newline, *plain]) + 2
     items = page.items_of(section)
     if not items:
-        return insert_block(page, _first_item_line(page, section), plain)
+        return insert_block(page, first_item_line(page, section), plain)
     least = min(item.indent for item in items)
     last = [item for item in items if item.indent == least][-1]
     at = _block_end(page, last, section)
     end_line(page, at)
     line = page.lines[last.at]
     indent = line[: len(line) - len(line.lstrip(_BLANKS))]
-    bullets = [_next_bullet(last.bullet, step) for step in range(1, len(bodies) + 1)]
+    bullets = [next_bullet(last.bullet, step) for step in range(1, len(bodies) + 1)]
     page.lines[at:at] = [
         f"{indent}{bullet} {body}{newline}" for bullet, body in zip(bullets, bodies, strict=True)
     ]
     return at
-
-
-def _first_item_line(page: TaskPage, section: Section) -> int:
-    """Return the line for a section's first to-do: below the heading, but after an indented text,
-    which would become a part of the to-do."""
-    top = section.start + _heading_lines(page, section)
-    below = next((line for line in page.lines[top : section.end] if line.strip()), "")
-    if not below.startswith(tuple(_BLANKS)):
-        return top
-    end = section.end if page.open_at is None else max(top, min(section.end, page.open_at))
-    while end > top and not page.lines[end - 1].strip():
-        end -= 1
-    return end
-
-
-def _next_bullet(bullet: str, step: int) -> str:
-    return bullet if bullet in "-*+" else f"{int(bullet[:-1]) + step}{bullet[-1]}"
 
 
 def _block_end(page: TaskPage, item: Todo, section: Section) -> int:
@@ -451,12 +556,6 @@ def _block_end(page: TaskPage, item: Todo, section: Section) -> int:
     end = item.at + 1
     stop = section.end if page.open_at is None else min(section.end, max(page.open_at, end))
     return block_end(page, item.at, item.indent, end, stop, lazy=True)
-
-
-def _heading_lines(page: TaskPage, section: Section) -> int:
-    if not section.level:
-        return 0
-    return 1 if page.lines[section.start].lstrip().startswith("#") else 2
 
 
 def _lift_children(page: TaskPage, item: Todo, start: int) -> None:
@@ -470,13 +569,7 @@ def _lift_children(page: TaskPage, item: Todo, start: int) -> None:
             break
         shift = child.indent - item.indent if shift is None else shift
         if child.at >= start:
-            page.lines[child.at] = _shifted(page.lines[child.at], -shift)
-
-
-def _shifted(line: str, columns: int) -> str:
-    """The line with its indent changed by some columns."""
-    text = line.lstrip(_BLANKS)
-    return " " * max(indent_width(line) + columns, 0) + text if text.strip() else line
+            page.lines[child.at] = shift_line(page.lines[child.at], -shift)
 
 
 _TODO_MARKS = re.compile(

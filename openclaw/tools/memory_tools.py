@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from openclaw import types
 from openclaw.frozen import frozen
 from openclaw.memory.markdown import DEFAULT_LIST
-from openclaw.memory.task_lines import without_due
+from openclaw.memory.todos import without_due
 from openclaw.nlp.classifier import read_message
 from openclaw.nlp.dates import find_named_day, parse_day
 from openclaw.nlp.words import content_words

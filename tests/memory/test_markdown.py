@@ -23,8 +23,7 @@ from openclaw.memory.entries import Meta, entries_of
 from openclaw.memory.markdown import change_file, read_markdown
 from openclaw.memory.notes import Notes
 from openclaw.memory.table_facts import add_up, compare_rows, show_columns, show_table_facts
-from openclaw.memory.task_lines import read_task_page
-from openclaw.memory.todos import TodoFile
+from openclaw.memory.todos import TodoFile, read_task_page
 from openclaw.types import ToolProblem
 
 DAY = date(2026, 11, 21)

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.errors import OpenclawError
-from openclaw.memory.task_lines import read_task_page
 from openclaw.memory.todos import (
     Todo,
     TodoFile,
@@ -25,6 +24,7 @@ from openclaw.memory.todos import (
     move_todo,
     parse_todos,
     plain_text,
+    read_task_page,
     remove_todo,
     replace_text,
     set_due_date,

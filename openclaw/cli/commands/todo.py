@@ -14,8 +14,7 @@ from openclaw.cli.day_option import DATES, parse_iso_day
 from openclaw.cli.formatting import Column, print_listing, print_result
 from openclaw.cli.options import AsJson, make_group
 from openclaw.errors import UsageError
-from openclaw.memory.task_lines import without_due
-from openclaw.memory.todos import Todo, is_overdue, todo_file
+from openclaw.memory.todos import Todo, is_overdue, todo_file, without_due
 from openclaw.security.display import count_of, one_line
 
 app = make_group("Show and change the to-do lists.")

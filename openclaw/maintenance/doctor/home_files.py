@@ -22,7 +22,7 @@ from openclaw.errors import OpenclawError
 from openclaw.history import record
 from openclaw.maintenance.doctor.finding import PLACE, Finding, HomeFile, RepairCopies, View
 from openclaw.memory.markdown import change_file, read_markdown
-from openclaw.memory.task_lines import read_task_page, write_ids
+from openclaw.memory.todos import read_task_page, write_ids
 from openclaw.security.display import some_of
 from openclaw.sessions.session import from_json
 from openclaw.sessions.store import last_updated

@@ -16,8 +16,7 @@ from openclaw.maintenance.importers.source import Source
 from openclaw.maintenance.importers.steps import ImportStep, SourceItem, Transfer, trim_lines
 from openclaw.memory.entries import break_comment_marks, entries_of
 from openclaw.memory.markdown import Page, change_file, is_same_statement, read_markdown, read_page
-from openclaw.memory.task_lines import Todo, read_task_page
-from openclaw.memory.todos import add_todos, mark_done, same_list
+from openclaw.memory.todos import Todo, add_todos, mark_done, read_task_page, same_list
 from openclaw.security.display import count_of
 from openclaw.security.masking import disarm_masks
 from openclaw.security.secrets import find_secrets
