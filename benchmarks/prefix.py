@@ -211,7 +211,7 @@ def head() -> str:
 def ollama_model() -> str:
     """The chat model of the Ollama at OLLAMA_HOST, "" when none answers there."""
     from openclaw.errors import OpenclawError
-    from openclaw.models.ollama_client import find_chat_model
+    from openclaw.models.ollama_models import find_chat_model
 
     try:
         found = find_chat_model("") if os.environ.get("OLLAMA_HOST") else None

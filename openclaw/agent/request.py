@@ -30,7 +30,7 @@ from openclaw.home.open_home import OpenHome
 from openclaw.messages import MAX_IMAGE_BYTES, Entry, Image, Material, Message, TurnRecord, Waiting
 from openclaw.models import token_count
 from openclaw.models.base import ModelCard, Reply, Request
-from openclaw.models.ollama_client import list_models, may_chat
+from openclaw.models.ollama_models import list_models, may_chat
 from openclaw.models.profile import reply_limits
 from openclaw.models.token_count import Meter
 from openclaw.security.credentials import why_denied

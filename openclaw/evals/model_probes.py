@@ -34,7 +34,7 @@ from openclaw.models.base import (
 from openclaw.models.gguf import MemoryNeed, memory_need
 from openclaw.models.http_client import BackgroundCall, Feed, ServerRefusal
 from openclaw.models.machine import free_memory
-from openclaw.models.ollama_client import OllamaClient, base_url, field
+from openclaw.models.ollama import OllamaClient, base_url, field
 from openclaw.models.profile import full_name
 
 Found = dict[str, Any]

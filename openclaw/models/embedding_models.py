@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from openclaw.config.settings import is_loopback
 from openclaw.frozen import frozen
-from openclaw.models.ollama_client import list_models
+from openclaw.models.ollama_models import list_models
 
 LOOPBACK_SECONDS = 0.05  # to connect; Windows tries a refused port for two seconds
 HEAVY_BYTES = 2_000_000_000

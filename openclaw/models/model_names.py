@@ -14,7 +14,7 @@ from typing import Any
 from openclaw.errors import ModelMissing, OpenclawError, ServerAway
 from openclaw.models import catalog
 from openclaw.models.embedding_models import embeds
-from openclaw.models.ollama_client import chat_models, find_chat_model, list_models, may_chat
+from openclaw.models.ollama_models import chat_models, find_chat_model, list_models, may_chat
 from openclaw.models.registry import split_name
 from openclaw.storage.program import expand_tilde
 

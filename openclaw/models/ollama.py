@@ -1,4 +1,9 @@
-"""Models of an Ollama server, through its `/api/chat`.
+"""Models of an Ollama server, through its `/api/chat` over `http.client`.
+
+Importing the `ollama` library takes as long as everything else before a prompt's request, so it is
+left to full batches of passages to embed, which nobody waits for. The body of a chat is the one
+that the library writes, byte for byte, except that `truncate` asks for an error instead of a silent
+cut.
 
 Every call sends the window, also the one for preloading: Ollama's default is 4,096 tokens, and a
 call with another window loads the model again. `usage.prompt_tokens` is the server's count of the
@@ -11,17 +16,21 @@ earlier turns, so that everything after them would be read again.
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 import re
 import time
 from base64 import b64encode
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+from urllib.parse import urlsplit
 
-from openclaw.errors import ModelFailed, ModelMissing, OpenclawError
+from openclaw.errors import ModelFailed, ModelMissing, OpenclawError, UsageError
 from openclaw.messages import Message, ToolCall, Waiting
-from openclaw.models import http_client
 from openclaw.models.base import (
     Chunk,
     ModelCard,
@@ -33,8 +42,19 @@ from openclaw.models.base import (
     filtered,
     text_matches_schema,
 )
-from openclaw.models.http_client import bytes_for
-from openclaw.models.ollama_client import OllamaClient, base_url, field, read_card
+from openclaw.models.http_client import (
+    CONNECT_SECONDS,
+    RETRY_WAITS,
+    HttpClient,
+    ServerModel,
+    ServerRefusal,
+    bytes_for,
+    dump,
+    read_object,
+    retry_refused,
+    run_beside,
+    to_broken_stream,
+)
 from openclaw.models.profile import full_name, with_profile
 
 if TYPE_CHECKING:
@@ -46,7 +66,7 @@ ASK_AGAIN_SECONDS = 60.0  # after its last use; then the model may have been unl
 ASKED_SECONDS = 2.0  # what was asked ahead holds for the request that follows in a moment
 
 
-class OllamaModel(http_client.ServerModel):
+class OllamaModel(ServerModel):
     """One model of one server. Connects at the first use.
 
     window       the configured window in tokens
@@ -65,7 +85,7 @@ class OllamaModel(http_client.ServerModel):
         host: str,
         window: int,
         keep_alive: str,
-        retry_waits: Sequence[float] = http_client.RETRY_WAITS,
+        retry_waits: Sequence[float] = RETRY_WAITS,
         profiles: Path | None = None,
     ) -> None:
         self._name, self._profiles = name, profiles
@@ -121,7 +141,7 @@ class OllamaModel(http_client.ServerModel):
     def wire(self, request: Request) -> bytes:
         """See `Model`."""
         card = self.card
-        return http_client.dump(self._body(request, self._think_value(request, card), card))
+        return dump(self._body(request, self._think_value(request, card), card))
 
     def warm(self, request: Request) -> Iterator[Waiting]:
         """See `Model`. Sends a chat of one token, otherwise equal to the next one, so that the
@@ -143,7 +163,7 @@ class OllamaModel(http_client.ServerModel):
             )
             body = {**self._body(first, self._think_value(request, card), card), "stream": False}
             with closing(OllamaClient(self._url)) as client, self._translate_errors():
-                told = yield from http_client.run_beside(
+                told = yield from run_beside(
                     lambda: client.ask("POST", "/api/chat", body), client.cut
                 )
                 count, seconds = read_reading(told)
@@ -153,9 +173,7 @@ class OllamaModel(http_client.ServerModel):
 
     def _read_card(self) -> Generator[Waiting, None, ModelCard]:
         if self._card is None:
-            card = yield from http_client.retry_refused(
-                self._show, self._server, self._waits, self.cut
-            )
+            card = yield from retry_refused(self._show, self._server, self._waits, self.cut)
             self._card = with_profile(replace(card, server=self._url), self._profiles)
         return self._card
 
@@ -204,7 +222,7 @@ class OllamaModel(http_client.ServerModel):
     ) -> Generator[Chunk, None, Reply]:
         heard = OllamaReply(request.messages)
         body = self._body(request, think, card)
-        parts, part = yield from http_client.retry_refused(
+        parts, part = yield from retry_refused(
             lambda: self._open(
                 self._client.stream("/api/chat", body, bytes_for(body["options"]["num_predict"]))
             ),
@@ -218,7 +236,7 @@ class OllamaModel(http_client.ServerModel):
                 yield from heard.take(part)
                 self._last_used = time.monotonic()
             if heard.last is None:
-                raise http_client.to_broken_stream(self._server, heard.pieces)
+                raise to_broken_stream(self._server, heard.pieces)
             self._session = request.session
             reply = heard.reply(heard.last)
         used = reply.usage.prompt_tokens + reply.usage.generated_tokens
@@ -266,7 +284,7 @@ class OllamaModel(http_client.ServerModel):
         # model again.
         return {**body, "truncate": False}
 
-    def _to_openclaw_error(self, refusal: http_client.ServerRefusal) -> OpenclawError:
+    def _to_openclaw_error(self, refusal: ServerRefusal) -> OpenclawError:
         if refusal.status == 404 and "page not found" not in str(refusal):
             return ModelMissing(
                 f"{self._server} has no model {self._name}",
@@ -391,3 +409,122 @@ class OllamaReply(ReplyBuilder):
             read_seconds=seconds,
         )
         return self.build(tuple(self._calls), usage, is_cut=last.get("done_reason") == "length")
+
+
+# -------- the server: its address, its calls, its answers
+
+DEFAULT_PORT = 11434
+SCALES = {"K": 1e-6, "M": 1e-3, "B": 1.0, "T": 1e3}
+T = TypeVar("T")
+
+
+class OllamaClient(HttpClient):
+    def __init__(
+        self, url: str, connect_seconds: float = CONNECT_SECONDS, read_seconds: float | None = None
+    ) -> None:
+        super().__init__(url, authorization(), connect_seconds, read_seconds)
+
+    def running(self) -> list[Mapping[str, Any]]:
+        """The running models, as `/api/ps` lists them."""
+        return models_of(self.ask("GET", "/api/ps"))
+
+    def stream(
+        self, path: str, body: Mapping[str, Any], most: int
+    ) -> Generator[Mapping[str, Any], None, None]:
+        """The parts of a streamed answer of at most so many bytes. Closing the generator early
+        hangs up on the server."""
+        with closing(self.lines(self.send("POST", path, body), most)) as lines:
+            for line in lines:
+                part = read_object(line)
+                if error := part.get("error"):
+                    raise ServerRefusal(error if isinstance(error, str) else json.dumps(error))
+                yield part
+
+
+def authorization() -> dict[str, str]:
+    """The header with the key of OLLAMA_API_KEY, if there is one."""
+    key = os.environ.get("OLLAMA_API_KEY", "")
+    return {"Authorization": f"Bearer {key}"} if key else {}
+
+
+def base_url(host: str) -> str:
+    """The URL of an Ollama host in the forms of `OLLAMA_HOST`; "" means that variable, else the
+    default. The listening address 0.0.0.0 becomes loopback."""
+    given = host or os.environ.get("OLLAMA_HOST", "")
+    scheme, separator, rest = given.strip().partition("://")
+    if not separator:
+        scheme, rest = "http", scheme
+    try:
+        given.encode("utf-8")  # a variable may hold any bytes
+        if re.search(r"\s", given.strip()):
+            raise ValueError("it holds a blank")
+        if scheme not in ("http", "https"):
+            raise ValueError("neither http nor https")
+        parts = urlsplit(f"{scheme}://{rest}")
+        port = parts.port or (DEFAULT_PORT if not separator else 443 if scheme == "https" else 80)
+    except ValueError as error:
+        raise UsageError(
+            f"not a host: {given!r} ({error})", "write HOST:PORT or an http:// or https:// URL"
+        ) from error
+    name = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(  # noqa: S104
+        parts.hostname or "", parts.hostname or ""
+    )
+    path = parts.path.rstrip("/")
+    return f"{scheme}://{f'[{name}]' if ':' in name else name}:{port}{path}"
+
+
+def read_card(name: str, window: int, shown: Mapping[str, Any]) -> ModelCard:
+    """The card from the answer of `/api/show`; `window` is the configured one. Raises ValueError
+    when the answer has another form."""
+    facts, details = field(shown, "model_info", dict, {}), field(shown, "details", dict, {})
+    own = next((n for key, n in facts.items() if key.endswith(".context_length")), 0) or window
+    template = field(shown, "template", str, "")
+    # Servers before 0.6.4 do not tell them.
+    by_template = ["tools"] if ".Tools" in template else []
+    capabilities: list[Any] = field(shown, "capabilities", list, by_template)
+    return ModelCard(
+        name=f"ollama/{name}",
+        window=min(window, int(own)),
+        tools="tools" in capabilities,
+        thinking="thinking" in capabilities,
+        family=field(details, "family", str, ""),
+        parameters=_billions(facts, field(details, "parameter_size", str, "")),
+        digest=_model_digest(shown, template),
+        vision="vision" in capabilities,
+    )
+
+
+def field(value: Mapping[str, Any], key: str, kind: type[T], absent: Any) -> T:
+    """A field of an answer, `absent` when it is missing or null. Raises ValueError when it is of
+    another type, or `value` is no object."""
+    found = value.get(key) if isinstance(value, Mapping) else value
+    if found is None:
+        return cast(T, absent)
+    if not isinstance(found, kind):
+        raise ValueError(f"{key} is no {kind.__name__}: {str(found)[:80]}")
+    return found
+
+
+def _model_digest(shown: Mapping[str, Any], template: str) -> str:
+    """16 hex digits for exactly this model: of its weights' blob in the Modelfile, its template and
+    its parameters; without a blob, the time of change as Python writes it, "None" for none."""
+    told = re.findall(r"sha256[-:]([0-9a-f]{64})", field(shown, "modelfile", str, ""))
+    if not told:
+        told = [field(shown, "modified_at", str, "") or "None"]
+        with suppress(ValueError):
+            told = [str(datetime.fromisoformat(told[0]))]
+    told += template, field(shown, "parameters", str, "")
+    return hashlib.sha256("\0".join(told).encode()).hexdigest()[:16]
+
+
+def _billions(facts: Mapping[str, Any], size: str) -> float:
+    """The number of parameters, from the exact count or a text such as "1.5B" or "494.03M"."""
+    if count := facts.get("general.parameter_count"):
+        return float(count) / 1e9
+    found = re.match(r"([\d.]+)\s*([KMBT])", size, re.IGNORECASE)
+    return float(found[1]) * SCALES[found[2].upper()] if found else 0.0
+
+
+def models_of(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    models = answer.get("models")
+    return [m for m in models if isinstance(m, Mapping)] if isinstance(models, list) else []

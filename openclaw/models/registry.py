@@ -25,7 +25,7 @@ from openclaw.errors import (
 from openclaw.messages import Waiting
 from openclaw.models.base import Chunk, Model, ModelCard, Request, is_patient
 from openclaw.models.ollama import OllamaModel
-from openclaw.models.ollama_client import find_chat_model
+from openclaw.models.ollama_models import find_chat_model
 from openclaw.models.openai import OpenAIModel
 from openclaw.storage.home import Home
 from openclaw.storage.program import profiles_folder

@@ -25,7 +25,7 @@ from openclaw.models.http_client import (
     ServerRefusal,
     error_line,
 )
-from openclaw.models.ollama_client import OllamaClient, base_url
+from openclaw.models.ollama import OllamaClient, base_url
 from openclaw.models.openai import HOSTED, START_IT
 from openclaw.retrieval.minilm import TAKE_ANOTHER
 

@@ -23,8 +23,7 @@ from openclaw.messages import Message, Waiting
 from openclaw.models.base import Model, Reply, Request, Text
 from openclaw.models.embedding_models import InstalledModel
 from openclaw.models.http_client import MAX_BYTES, error_line
-from openclaw.models.ollama import OllamaModel
-from openclaw.models.ollama_client import OllamaClient
+from openclaw.models.ollama import OllamaClient, OllamaModel
 from openclaw.models.openai import OpenAIModel
 from openclaw.retrieval.server_embedders import OllamaEmbedder
 from openclaw.stopping import stopped_by

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from openclaw.errors import ModelFailed, ModelMissing, PromptTooLarge, ServerAway, UsageError
 from openclaw.messages import Message, ToolCall, Waiting
 from openclaw.models.base import Chunk, Model, Reply, Request, Text, Thinking, without_retries
-from openclaw.models.ollama import OllamaModel, estimate_cached, read_reading, update_rate
-from openclaw.models.ollama_client import base_url
+from openclaw.models.ollama import OllamaModel, base_url, estimate_cached, read_reading, update_rate
 from tests.fakes.ollama_server import Answer, FakeModel, FakeOllama, Launch
 
 QUESTION = Request((Message("system", "Be brief."), Message("user", "Which port?")))

@@ -14,8 +14,7 @@ import pytest
 from openclaw.messages import Image, Message, ToolCall
 from openclaw.models.base import Request
 from openclaw.models.http_client import ServerRefusal
-from openclaw.models.ollama import OllamaModel, OllamaReply
-from openclaw.models.ollama_client import OllamaClient, read_card
+from openclaw.models.ollama import OllamaClient, OllamaModel, OllamaReply, read_card
 from tests.fakes.ollama_server import FakeModel, FakeOllama
 
 SCHEMA = {

@@ -14,7 +14,7 @@ from openclaw.errors import ModelFailed, ModelMissing, PromptTooLarge, ServerAwa
 from openclaw.messages import Message, Waiting
 from openclaw.models.base import Chunk, Model, ModelCard, Reply, Request, Text, without_retries
 from openclaw.models.ollama import OllamaModel
-from openclaw.models.ollama_client import LISTING_SECONDS, find_chat_model
+from openclaw.models.ollama_models import LISTING_SECONDS, find_chat_model
 from openclaw.models.openai import OpenAIModel
 from openclaw.models.registry import FallbackModel, open_model, split_name
 from openclaw.storage.home import Home

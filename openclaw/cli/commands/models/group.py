@@ -24,7 +24,7 @@ from openclaw.models.model_names import (
     resolve_installed_model,
     resolve_model,
 )
-from openclaw.models.ollama_client import pull_model
+from openclaw.models.ollama_models import pull_model
 
 app = make_group("List, fetch and choose models.")
 
