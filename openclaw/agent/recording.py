@@ -74,13 +74,13 @@ def record_turn(
         number=number,
         model=session.model,
     )
-    journal = Journal.begin(open_home.home, turn, commit or open_home.history.head())
+    talk = open_home.sessions.files_of(session.id)
+    journal = Journal.begin(open_home.home, turn, commit or open_home.history.head(), talk)
     turn_changes.keeper, turn_changes.altered = journal.writes, journal.changed
     if open_home.on_change is not None:
         journal.show = partial(_show_change, open_home, open_home.on_change)
     recording = Recording(open_home, session, journal)
     try:
-        journal.talk(open_home.sessions.files_of(session.id))
         yield recording
     finally:
         recording.close("interrupted")

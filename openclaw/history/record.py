@@ -409,12 +409,14 @@ class Journal:
         self._tools = {call.tool: None for call in record.calls}
 
     @classmethod
-    def begin(cls, home: Home, turn: Turn, head: str = "") -> Journal:
-        """Begin the record of a running turn; `head` is the commit that it finds. The record is on
-        the disk with the next line that has to be. OpenclawError when it cannot be written."""
+    def begin(cls, home: Home, turn: Turn, head: str = "", talk: Iterable[Path] = ()) -> Journal:
+        """Begin the record of a running turn; `head` is the commit that it finds, `talk` are the
+        files of its conversation, which are kept as they are before it. Without any the record is
+        on the disk with the next line that has to be. OpenclawError when it cannot be written."""
         place = place_of(home)
         folder = place / f"{_number(place):0{DIGITS}d}-{turn.id}"
         record = Record(folder, replace(turn, state="running"), head=head, mac=folder.name)
+        journal = cls(home, record)
         try:
             with report_unwritable(folder):
                 make_folder(place, 0o700)
@@ -422,11 +424,13 @@ class Journal:
                     above.make(folder.name, 0o700)
                 appending(folder / RUNNING).close()
             header = {name: getattr(turn, name) for name in HEADER}
-            record.append({"version": VERSION, "head": head, **header}, at_once=False)
+            lines = [journal._as_before(path) for path in talk]
+            record.append({"version": VERSION, "head": head, **header}, *lines, at_once=bool(lines))
+            record.take(lines)
         except OpenclawError:
             record.drop()
             raise
-        return cls(home, record)
+        return journal
 
     def writes(
         self, path: Path, before: bytes | None, after: bytes | None, *, at_once: bool = True
@@ -506,19 +510,12 @@ class Journal:
         if self.record.calls:
             self.record.add({"saved": True})
 
-    def talk(self, paths: Iterable[Path]) -> None:
-        """The files of the conversation as they are before the turn. What is in the archive never
-        changes, so that it is enough to know that it was there."""
-        named = {self.home.relative(path): path for path in paths}
-        self.record.add(
-            *(
-                {
-                    "talk": name,
-                    "before": UNKNOWN if ARCHIVE in name and path.exists() else self._put(name),
-                }
-                for name, path in named.items()
-            )
-        )
+    def _as_before(self, path: Path) -> dict[str, str | None]:
+        """The line of a file of the conversation. What is in the archive never changes, so that it
+        is enough to know that it was there."""
+        name = self.home.relative(path)
+        is_archived = ARCHIVE in name and path.exists()
+        return {"talk": name, "before": UNKNOWN if is_archived else self._put(name)}
 
     def forget_talk(self) -> None:
         """The conversation goes on in other files; what became of these is not of this turn."""

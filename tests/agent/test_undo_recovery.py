@@ -27,9 +27,8 @@ def it(tmp_path: Path) -> GitTalk:
 def kill_after_begin(it: GitTalk, kind: Kind = "turn", of: tuple[str, ...] = ()) -> Journal:
     """Return the record of an operation that was killed just after it began."""
     turn = new_turn("Broken off.", kind, session=it.talk.session.id, number=2, model="m", of=of)
-    journal = Journal.begin(it.talk.app.home, turn)
-    journal.talk(it.talk.app.sessions.files_of(it.talk.session.id))
-    return journal
+    files = it.talk.app.sessions.files_of(it.talk.session.id)
+    return Journal.begin(it.talk.app.home, turn, talk=files)
 
 
 def again(it: GitTalk) -> Agent:
