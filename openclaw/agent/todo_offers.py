@@ -14,7 +14,7 @@ from contextlib import suppress
 from datetime import date
 
 from openclaw import events
-from openclaw.agent.fact_capture import why_not_writable
+from openclaw.agent.after_answer import why_not_writable
 from openclaw.agent.recording import record_turn
 from openclaw.errors import UsageError
 from openclaw.frozen import frozen

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from openclaw.agent.fact_capture import MOST
+from openclaw.agent.after_answer import MOST
 from openclaw.messages import Material
 from openclaw.storage.new_home import create_home
 from tests.fakes.command import openclaw
