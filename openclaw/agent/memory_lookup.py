@@ -15,7 +15,7 @@ from openclaw.agent.request import RequestBuilder
 from openclaw.agent.window import page_chars
 from openclaw.home.open_home import OpenHome
 from openclaw.memory.named_rows import MAX_CHARS, NamedRows, find_named_rows
-from openclaw.memory.table_facts import show_columns, show_table_facts
+from openclaw.memory.tables import show_columns, show_table_facts
 from openclaw.memory.todos import Todos, due_of, parse_todos
 from openclaw.nlp.calendar_days import Span
 from openclaw.nlp.classifier import read_message

@@ -1,13 +1,19 @@
-"""Reads tables of Markdown and comma-separated values, and lists with amounts."""
+"""Reads tables of Markdown and comma-separated values, and lists with amounts; adds them up."""
 
 from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, pairwise
+from datetime import date
+from functools import lru_cache
+from itertools import chain, compress, groupby, islice, pairwise
+from typing import TypeVar
 
 from openclaw.nlp.date_patterns import MONTH, has_date
+from openclaw.nlp.dates import SIDES, NamedDays, find_named_day, name_days, parse_day
+from openclaw.nlp.words import content_words
 
 _TABLE_RULE = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?$")
 NUMBER = re.compile(r"-?\d[\d.,]*(?<![.,])")
@@ -136,3 +142,207 @@ def _cells(row: str) -> list[str]:
 def is_table_rule(line: str) -> bool:
     """Return True for the line below the headings of a table."""
     return _TABLE_RULE.match(line.strip()) is not None
+
+
+# -------- what a model would have to add up, count or compare in a table: it does so badly
+
+ADDED_UP = "[added up: "
+MAX_SUMS = 12
+MAX_COMPARED = 20
+MAX_SIDES = 6
+MAX_DAYS = 1_000
+LONGEST_NAME = 80
+"""Characters; a longer heading or first cell of a row is not repeated."""
+LONGEST_DAY = 20
+_OURS = frozenset(("rows", "where", "is", "with"))
+_YEAR = re.compile(r"\d{4}")
+_PARTS = re.compile(r"[^\W\d_]+|\d+")
+Value = TypeVar("Value", date, float)
+_FIGURE = re.compile(r"(?<![\w.,:/-])\d+(?:\.\d+)?(?![\w:/-]|[.,]\d)")
+
+
+def show_table_facts(text: str, first: int, last: int, request: str, today: date) -> str:
+    """Lines to stand below these lines of a text, from 1, inclusive: what the whole tables add up
+    to of which one is there, and which rows are of or before a day or under a number, else ""."""
+    sums = add_up(text, first, last, request, today)
+    sides = compare_rows(text, first, last, request, today)
+    added = f"\n{ADDED_UP}{', '.join(sums)}]" if sums else ""
+    return added + (f"\n[{'; '.join(sides)}]" if sides else "")
+
+
+def show_columns(text: str, first: int) -> str:
+    """A line to stand below a row of a text, from 1, with the headings of its table, else ""; none
+    of a table with very many or very long ones."""
+    tables = ((begin, end, heads) for begin, end, heads, _ in find_tables(text))
+    inside = (heads for begin, end, heads in tables if begin < first <= end)
+    found = (each for each in inside if 1 < len(each) <= MAX_COMPARED and _are_names(each))
+    return "".join(f"\n[columns: {', '.join(heads)}]" for heads in found)
+
+
+def add_up(text: str, first: int, last: int, request: str, today: date) -> list[str]:
+    """What each column of numbers adds up to in the tables of a text, Markdown or comma-separated,
+    of which a line lies within these, from 1, inclusive: "COLUMN: SUM UNIT", and "COLUMN
+    where OTHER is VALUE: SUM UNIT" for each value of another column that has two; of several rows
+    with a word of the request or a day that it names "rows with WORD: COUNT" and "COLUMN with WORD:
+    SUM UNIT".
+
+    A column counts when each of at least two rows has one number with the same unit, a list when
+    each of its items has: "whole list: SUM UNIT". Each sum is followed by its mean, that of a
+    column by the rows with the least and the most. Years and running numbers are not added, nor a
+    column whose last row holds the sum already. What has most words of the request comes first, and
+    stands alone when these are several: a small model takes the first.
+    """
+    asked = {*_PARTS.findall(request.lower())} - _OURS
+
+    def shared(told: str) -> int:
+        return len(asked.intersection(_PARTS.findall(told.partition(": ")[0].lower())))
+
+    found = [*islice(_find_sums(text, first, last, request, today), MAX_SUMS**2)]
+    found.sort(key=shared, reverse=True)
+    best = shared(found[0]) if found else 0
+    return [each for each in found if best < 2 or shared(each) == best][:MAX_SUMS]
+
+
+def _find_sums(text: str, first: int, last: int, request: str, today: date) -> Iterator[str]:
+    words = dict.fromkeys(content_words(request))
+    for begin, end, heads, rows in find_tables(text):
+        if begin > last or end < first:
+            continue
+        columns = [*zip(*rows, strict=False)] if len(rows) > 1 else []  # as far as all rows go
+        known = [each for each in zip(heads, columns, strict=False) if _are_names(each[:1])]
+        groups = [(head, cells) for head, cells in known if _is_group(cells)]
+        row_words = [words.keys() & content_words(" ".join(row)) for row in rows]
+        counts = Counter(chain.from_iterable(row_words))
+        some = {
+            f"with {word}": [word in said for said in row_words]
+            for word in words
+            if 1 < counts[word] < len(rows)
+        }
+        for head, cells in known:
+            if days := _read_days(cells, today):
+                named = name_days(request, today)
+                if 1 < sum(own := named.find_in(days)) < len(rows):
+                    some[f"with {head} {named.words}"] = own
+        yield from (f"rows {told}: {sum(own)}" for told, own in some.items())
+        for name, cells in known:
+            amounts, places, unit = read_column(cells)
+            if not amounts:
+                continue
+            ends = _name_ends(columns[0], amounts, places) if cells is not columns[0] else ""
+            yield f"{name}: {_show_sum(amounts, places, unit, ends)}"
+            for head, keys in groups:
+                for key in dict.fromkeys(keys):
+                    of_key = [n for k, n in zip(keys, amounts, strict=True) if k == key]
+                    yield f"{name} where {head} is {key}: {_show_sum(of_key, places, unit)}"
+            for told, own in some.items():
+                yield f"{name} {told}: {_show_sum([*compress(amounts, own)], places, unit)}"
+
+
+def _is_group(cells: Sequence[str]) -> bool:
+    """Return True for a column with two values in more rows, such as yes and no."""
+    values = {*cells}
+    return (
+        len(values) == 2 < len(cells) and _are_names(values) and not any(map(NUMBER.search, values))
+    )
+
+
+def _name_ends(names: Sequence[str], amounts: Sequence[float], places: int) -> str:
+    """The rows with the least and the most; "" where several have so much."""
+    ends = [(word, end(amounts)) for word, end in (("least", min), ("most", max))]
+    if len(amounts) < 3 or not names or any(amounts.count(amount) > 1 for _, amount in ends):
+        return ""
+    told = [(word, names[amounts.index(n)], n) for word, n in ends]
+    return "".join(
+        f", {word} {name} {n:.{places}f}" for word, name, n in told if _are_names([name])
+    )
+
+
+def _are_names(cells: Iterable[str]) -> bool:
+    return all(len(cell) <= LONGEST_NAME for cell in cells)
+
+
+def _show_sum(amounts: Sequence[float], places: int, unit: str, ends: str = "") -> str:
+    total, mean = sum(amounts), sum(amounts) / len(amounts)
+    return f"{f'{total:.{places}f} {unit}'.strip()} (mean {mean:.{places + 1}f}{ends})"
+
+
+def compare_rows(text: str, first: int, last: int, request: str, today: date) -> list[str]:
+    """The rows of the tables as in `add_up`, by their first cells, whose days are before and after
+    the one that the request names, in its words, else before today: "rows with COLUMN before DAY:
+    ROW, ROW"; those of the day with all their cells; and those under and over the only number that
+    it names. A column counts when it has rows on both sides, one of days without years only beside
+    a day, and one of numbers that the request names before the others."""
+    figures = _FIGURE.findall(request.replace(find_named_day(request) or " ", " "))
+    told: list[str] = []
+    for begin, end, heads, rows in find_tables(text):
+        if begin > last or end < first:
+            continue
+        names, asked = [row[0] for row in rows], {*_PARTS.findall(request.lower())}
+        meant = {head for head in heads if asked & {*_PARTS.findall(head.lower())}}
+        for at, head in enumerate(heads if _are_names(names) else ()):
+            if not _are_names([head]):
+                continue
+            cells = tuple(row[at] if at < len(row) else "" for row in rows)
+            if days := _read_days(cells, today):
+                told += _compare_days(head, rows, cells, days, name_days(request, today), today)
+            elif (
+                len(rows) <= MAX_COMPARED
+                and (not meant or head in meant)
+                and len(figures) == 1
+                and (amounts := read_column(cells)[0])
+            ):
+                number = float(figures[0])
+                words = (f"under {figures[0]}", f"over {figures[0]}")
+                told += _split(head, names, amounts, (number, number), words)
+            if len(told) >= MAX_SIDES:
+                return told
+    return told
+
+
+def _compare_days(
+    head: str,
+    rows: Sequence[Sequence[str]],
+    cells: Sequence[str],
+    days: Sequence[date],
+    named: NamedDays,
+    today: date,
+) -> Iterator[str]:
+    sides: list[str] = []
+    if len(rows) <= MAX_COMPARED and (named.marks or all(map(_YEAR.search, cells))):
+        said, marks = (named.words, named.marks) if named.marks else ("today", [(today, today)])
+        names, words = [row[0] for row in rows], (f"before {said}", f"after {said}")
+        split = (_split(head, names, days, mark, words) for mark in marks)
+        sides = next(filter(None, split), [])
+    own = [", ".join(row) for row in compress(rows, named.find_in(days))]
+    if 0 < len(own) <= min(MAX_SIDES, len(rows) - 1) and _are_names(own):
+        yield f"rows with {head} {named.words}: {'; '.join(own)}"
+    yield from sides if named.marks else sides[:1]
+
+
+@lru_cache(8)  # they are added up and compared
+def _read_days(cells: tuple[str, ...], today: date) -> list[date]:
+    """The days of a column, those without a year near today; none where a cell is no day."""
+    if len(cells) > MAX_DAYS or not all(
+        len(each) < LONGEST_DAY and has_date(each) for each in cells
+    ):
+        return []
+    read = ([parse_day(each, today, prefer) for prefer in SIDES] for each in cells)
+    days = [
+        min(filter(None, each), key=lambda day: abs(day - today), default=None) for each in read
+    ]
+    return [day for day in days if day] if all(days) else []
+
+
+def _split(
+    head: str,
+    names: Sequence[str],
+    values: Sequence[Value],
+    middle: tuple[Value, Value],
+    words: tuple[str, str],
+) -> list[str]:
+    below = [name for name, value in zip(names, values, strict=True) if value < middle[0]]
+    above = [name for name, value in zip(names, values, strict=True) if value > middle[1]]
+    if not below or not above:
+        return []
+    sides = zip(words, (below, above), strict=True)
+    return [f"rows with {head} {word}: {', '.join(rows)}" for word, rows in sides]

@@ -13,7 +13,7 @@ from typing import Any
 
 from openclaw.frozen import frozen
 from openclaw.memory.named_rows import find_displaced
-from openclaw.memory.table_facts import show_table_facts
+from openclaw.memory.tables import show_table_facts
 from openclaw.memory.todos import add_todos
 from openclaw.nlp.words import stem
 from openclaw.security.masking import Masker, no_secrets

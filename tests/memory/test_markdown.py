@@ -22,7 +22,7 @@ from openclaw.errors import OpenclawError
 from openclaw.memory.entries import Meta, entries_of
 from openclaw.memory.markdown import change_file, read_markdown
 from openclaw.memory.notes import Notes
-from openclaw.memory.table_facts import add_up, compare_rows, show_columns, show_table_facts
+from openclaw.memory.tables import add_up, compare_rows, show_columns, show_table_facts
 from openclaw.memory.todos import TodoFile, read_task_page
 from openclaw.types import ToolProblem
 
@@ -613,7 +613,7 @@ def test_the_days_of_a_table_are_compared(text: str, request_: str, told: list[s
 def test_no_library_is_loaded_to_compare_days_where_no_table_has_any() -> None:
     code = (
         "import sys; from datetime import date; "
-        "from openclaw.memory.table_facts import compare_rows; "
+        "from openclaw.memory.tables import compare_rows; "
         "compare_rows('| a | b |\\n|---|---|\\n| c | 3 |\\n| d | 5 |', 1, 4, 'due on friday?', "
         "date.today()); sys.exit('dateparser' in sys.modules)"
     )

@@ -21,7 +21,7 @@ from openclaw.agent.protocols.step_schema import (
     step_schema,
     unread_names,
 )
-from openclaw.memory.table_facts import ADDED_UP
+from openclaw.memory.tables import ADDED_UP
 from openclaw.messages import Entry, Message, ToolUse, with_context
 from openclaw.models.base import Reply
 from openclaw.nlp.skill_instructions import answer_form
