@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 import typer
 
 from openclaw.cli.approval import GrantStore, Permission, yes_unless_untrusted
-from openclaw.cli.current_home import current_home
 from openclaw.cli.formatting import has_colours
 from openclaw.cli.questions import can_ask, read_reply
 from openclaw.cli.render import DoneJson, JsonLines, Listener, PlainText, exit_code, show_turn
@@ -27,6 +26,7 @@ from openclaw.server.wire import PromptRequest
 
 if TYPE_CHECKING:
     from openclaw.agent.agent import Agent
+    from openclaw.storage.home import Home
 
 
 BELL_SECONDS = 10.0
@@ -35,6 +35,7 @@ BELL_SECONDS = 10.0
 
 def answer_once(
     ctx: typer.Context,
+    home: Home,
     words: Sequence[str],
     stdin: bool | None,
     output: str,
@@ -55,7 +56,6 @@ def answer_once(
     prompt = typed or piped.strip() or (skill_prompt(options["skill"]) if options["skill"] else "")
     if not prompt:
         raise UsageError("no prompt given", 'openclaw "your question"')
-    home = current_home(ctx)
     material = material_of(prompt, piped if words else "", home, quiet=quiet)
     request = PromptRequest(prompt, material=material, typed=bool(typed), **options)
     if served and (server := find_server(home)):

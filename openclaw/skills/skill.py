@@ -462,8 +462,8 @@ def _walk(root: str) -> Iterator[tuple[str, SkillError | None]]:
         if depth < MAX_DEPTH and (depth == 0 or not found):
             seen = (each for each in names if not each.name.startswith("."))
             below = [each for each in seen if each.name not in PROGRAM_FOLDERS and _is_folder(each)]
-            for entry, is_link in zip(below, map(is_symlink_or_junction, below), strict=True):
-                if is_link:
+            for entry in below:
+                if is_symlink_or_junction(entry):
                     text = "its folder is a link and is not followed"
                     yield _skill_path(entry.path), SkillError("symlink-escape", text)
                 else:

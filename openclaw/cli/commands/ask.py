@@ -69,6 +69,7 @@ def ask(
 
     return answer_once(
         ctx,
+        home,
         words,
         stdin,
         output,
