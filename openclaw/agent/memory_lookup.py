@@ -14,7 +14,7 @@ from openclaw.agent.prompt import SOURCES
 from openclaw.agent.request import RequestBuilder
 from openclaw.agent.window import page_chars
 from openclaw.home.open_home import OpenHome
-from openclaw.memory.named_rows import MAX_CHARS, NamedRows, find_named_rows
+from openclaw.memory.named_rows import MAX_CHARS, NamedRows, find_named_rows, tell_named_rows
 from openclaw.memory.tables import show_columns, show_table_facts
 from openclaw.memory.todos import Todos, due_of, parse_todos
 from openclaw.nlp.calendar_days import Span
@@ -265,10 +265,13 @@ def rows_beside(
             yield edit.row.path, edit.row.told()
 
 
-def facts_beside(open_home: OpenHome, passage: Mapping[str, Any], request: str) -> str:
+def facts_beside(
+    open_home: OpenHome, passage: Mapping[str, Any], request: str, *, asks: bool
+) -> str:
     """Return lines to stand below a passage: the heading above it, that a note is of the day that a
     request names, the headings of the table of which it has a row, and what the tables and lists
-    add up to of which it has one: it may lack the others."""
+    add up to of which it has one: it may lack the others. A question that names rows gets each with
+    its headings."""
     text: str | None = None
     with suppress(OSError):
         text = current_text(open_home.home, passage["path"])
@@ -278,8 +281,10 @@ def facts_beside(open_home: OpenHome, passage: Mapping[str, Any], request: str) 
     if day := day_in(passage["path"].rpartition("/")[2]):  # a small model knows no weekdays
         named = read_past_days(request, today)
         of_day = f"\n[{day}: {named.words}]" if is_of_day(passage["path"], named.spans) else ""
+    rows = tell_named_rows(passage["path"], text or "", first, last, request) if asks else []
+    told = "".join(f"\n[{row}]" for row in rows)
     beside = _show_section(text or "", first) + of_day + show_columns(text or "", first) + sums
-    return open_home.masker.mask(beside)
+    return open_home.masker.mask(beside + told)
 
 
 def _show_section(text: str, first: int) -> str:

@@ -189,7 +189,7 @@ def prepare_turn(
         passages = [each for each in passages if each["path"] != TODO_FILE]
     fenced = provenance.fence_passages(
         [
-            (each["path"], show_passage(each) + facts_beside(open_home, each, text))
+            (each["path"], show_passage(each) + facts_beside(open_home, each, text, asks=cues.asks))
             for each in passages
         ]
         + [(path, f"{path}: {row}") for path, row in rows_beside(rows, passages)]

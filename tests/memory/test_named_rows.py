@@ -8,7 +8,7 @@ from datetime import date
 
 import pytest
 
-from openclaw.memory.named_rows import NamedRows, find_displaced, find_named_rows
+from openclaw.memory.named_rows import NamedRows, find_displaced, find_named_rows, tell_named_rows
 
 TODAY = date(2026, 11, 27)
 STOCK = """# Stock
@@ -218,6 +218,20 @@ def test_a_new_line_is_wanted_where_rows_are_numbered_or_dated(
     assert found.surely
     assert not found.edits
     assert re.fullmatch(form, good)
+
+
+def test_a_question_that_names_rows_of_a_table_gets_them_with_their_headings() -> None:
+    def told(request: str, text: str = STOCK, last: int = 7) -> list[str]:
+        return tell_named_rows("workspace/stock.md", text, 1, last, request)
+
+    assert told("how much butter is there?") == ["item butter, amount 18, unit kg"]
+    assert told("how much butter and rye flour?") == [
+        "item rye flour, amount 35, unit kg",
+        "item butter, amount 18, unit kg",
+    ]
+    assert told("how much flour?") == told("how much butter?", last=6) == []
+    assert told("how much butter?", "| Item | Amount |\n|---|---|\n| butter | 18 |\n") == []
+    assert told("how much butter?", "- butter: 18\n- salt: 2\n") == []
 
 
 @pytest.mark.parametrize(
