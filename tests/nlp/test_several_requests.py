@@ -26,8 +26,8 @@ from openclaw.nlp.several_requests import split_request
             [],
         ),
         (
-            "Remember that Lena likes tea and add tea to my shopping list",
-            ["Remember that Lena likes tea", "add tea to my shopping list"],
+            "Keep in mind that my locker is 218, and add socks to my list.",
+            ["Keep in mind that my locker is 218", "add socks to my list."],
             [],
         ),
     ],
