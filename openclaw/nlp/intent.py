@@ -42,7 +42,7 @@ REMEMBER = re.compile(
     r"merk dir|merke dir|notiere|vergiss nicht|retiens|recuerda|ricorda)\b"
     r"(?:,? (?:down|please|bitte|mal|por favor|for today|f\u00fcr heute|"
     r"(?:this|das)(?= please\b| bitte\b|[:,])))*+[ ,:]*+(?:(?:that|dass|que|che)\b)?[ ,:]*+"
-    r"(?P<fact>(?!(?:to|zu|what|when|where|who|how|why)\b)\S+\s.+)",
+    r"(?P<fact>(?!(?:to|zu|what|when|where|who|how|why|called|named)\b)\S+\s.+)",
     re.I,
 )
 TODAY = re.compile(r"\bfor today\b|\bf\u00fcr heute\b", re.I)
@@ -64,6 +64,11 @@ ABOUT_PAST = re.compile(
     re.IGNORECASE,
 )
 CLAUSE_END = re.compile(r"(?<=[.!?\uff1f])\s+|[,;:]\s+| [\u2013\u2014-] ")
+EXCEPT = re.compile(
+    r"\b(?:except|apart from|(?:all|everything) but|au(?:\u00df|ss)er|sauf|excepto|salvo|tranne|"
+    r"behalve|exceto)\b|\u9664\u4e86|\u4ee5\u5916",
+    re.I,
+)
 WANTS = re.compile(
     r"\b(?:can|could|would) (?:you|we|it)\b|\byou (?:mind|say|think)\b|\bwie w\u00e4re?\b|"
     r"\b(?:kannst|k\u00f6nnt\w*|w\u00fcrde\w*) (?:du|ihr|Sie|man)\b|\bqu\u00e9 (?:tal|te)\b",
@@ -480,7 +485,8 @@ def _find_whole(request: str, read: Labels, texts: Sequence[str]) -> tuple[str, 
     that it is not done: "tick the milk, eggs are for later", "all done except milk and eggs"."""
     words = {text: {*content_words(text)} for text in texts}
     found = tuple(text for text in texts if not any(words[text] < words[each] for each in texts))
-    if has_negation(request) or (len(found) > 1 and not read.has("todo_done")):
+    left_out = has_negation(request) or EXCEPT.search(request)
+    if left_out or (len(found) > 1 and not read.has("todo_done")):
         return ()
     named = {word for text in texts for word in words[text]}
     for clause in CLAUSE_END.split(request) if len(found) > 1 else ():

@@ -237,6 +237,7 @@ def test_to_dos_are_named_whole_by_all_of_their_words() -> None:
         ("tick butter, kerzen are for later", ()),
         ("Got the butter. Kerzen tomorrow.", ()),
         ("everything done except butter and kerzen", ()),
+        ("alles erledigt au\u00dfer butter und kerzen", ()),
         ("i called tom about the car", ("Call Tom about the car",)),
         ("the car is fine", ()),
     ):
