@@ -223,11 +223,6 @@ def files_to_offer(
     return (*files,) if len(files) <= MAX_FILES else ()
 
 
-def name_with_last_line(path: str, rows: NamedRows) -> str:
-    """Return the name of a file, of a log with its last line, after which a new one is made."""
-    return f"{path} (last: {rows.logs[path]})" if path in rows.logs else path
-
-
 def find_rows(
     open_home: OpenHome, request: str, cues: Cues, passages: Sequence[Mapping[str, Any]]
 ) -> NamedRows:
@@ -256,13 +251,16 @@ def find_rows(
 
 
 def rows_beside(
-    rows: NamedRows, passages: Sequence[Mapping[str, Any]]
+    rows: NamedRows, passages: Sequence[Mapping[str, Any]], files: Collection[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the named rows, with their headings, of the files of which no passage goes along."""
+    """Yield the named rows, with their headings, of the files of which no passage goes along; where
+    none is named the last line of each log of the `files` that are offered."""
     shown = {each["path"] for each in passages}
     for edit in rows.edits:
         if edit.row.path not in shown:
             yield edit.row.path, edit.row.told()
+    if not rows.edits:
+        yield from ((path, line) for path, line in rows.logs.items() if path in files)
 
 
 def facts_beside(

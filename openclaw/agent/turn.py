@@ -18,7 +18,6 @@ from openclaw.agent.memory_lookup import (
     files_to_offer,
     find_passages,
     find_rows,
-    name_with_last_line,
     needs_recall,
     other_todos,
     rows_beside,
@@ -192,7 +191,7 @@ def prepare_turn(
             (each["path"], show_passage(each) + facts_beside(open_home, each, text, asks=cues.asks))
             for each in passages
         ]
-        + [(path, f"{path}: {row}") for path, row in rows_beside(rows, passages)]
+        + [(path, f"{path}: {row}") for path, row in rows_beside(rows, passages, files)]
     )
     if session.archived and (cues.asks or "?" in text):
         fenced += provenance.fence_archived(find_archived(open_home, session, text))
@@ -204,7 +203,7 @@ def prepare_turn(
         *cues.lines,
         *by_day.values(),
         *other_todos(text, cues, shown_todos, {*due, *by_day}, found=bool(fenced)),
-        *([f"Files: {', '.join(name_with_last_line(each, rows) for each in files)}"] * bool(files)),
+        *([f"Files: {', '.join(files)}"] if files else ()),
         *[f"Do this first: {words}" for words, _ in orders[:1]],
         *builder.toolbox.beside(native=protocol.name == "native"),
         *(ELSEWHERE.format(folder=folder) for folder in open_home.elsewhere),

@@ -230,8 +230,9 @@ def test_what_is_told_with_a_number_may_be_a_new_line_of_a_log(searching: Talk) 
     )
     assert re.fullmatch(text, f"{NOON:%Y-%m-%d},treats,18.50")
     assert "edit_file" not in json.dumps(request.schema)
-    last = "workspace/expenses.csv (last: 2019-11-12,towels,31.00)"
-    assert f"Files: {last}, workspace/pets.md" in request.messages[-1].content
+    told, fenced = request.messages[-1].content.split("<<data", 1)
+    assert "Files: workspace/expenses.csv, workspace/pets.md" in told
+    assert "towels" not in told and "2019-11-12,towels,31.00" in fenced  # it may be others' text
 
 
 @pytest.mark.parametrize(
