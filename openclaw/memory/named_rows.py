@@ -16,7 +16,7 @@ from pathlib import PurePath
 from types import MappingProxyType
 
 from openclaw.frozen import frozen
-from openclaw.memory.tables import CELL_END, table_rows
+from openclaw.memory.tables import CELL_END, plain_number, table_rows
 from openclaw.nlp.dates import find_named_day, name_days, name_each_day
 from openclaw.nlp.skill_instructions import escape_literal
 from openclaw.nlp.words import significant_words
@@ -59,6 +59,10 @@ class Row:
     cells: tuple[str, ...]
     heads: tuple[str, ...] = ()
 
+    @property
+    def is_csv(self) -> bool:
+        return self.path.endswith(".csv")
+
     def told(self) -> str:
         """Return the row with its headings: "Item butter, Amount 18"."""
         if not self.heads:
@@ -71,13 +75,18 @@ class Row:
         `new` ones have a form of their own."""
         if not self.heads:
             return f"^{escape_literal(self.line.removesuffix(self.cells[1]))}{new.get(1, _VALUE)}$"
-        is_csv = self.path.endswith(".csv")
-        cells = self.cells if is_csv else CELL_END.split(self.line)[1:-1]
-        blank, end = (_FIELD, ",") if is_csv else (_CELL, r"\|")
+        cells = self.cells if self.is_csv else CELL_END.split(self.line)[1:-1]
+        blank, end = (_FIELD, ",") if self.is_csv else (_CELL, r"\|")
         forms = [escape_literal(each) if at in kept else blank for at, each in enumerate(cells)]
         for at, form in new.items():
-            forms[at] = f"({form})" if is_csv else f" ({form}) "
-        return f"^{end.join(forms)}$" if is_csv else rf"^\|{end.join(forms)}\|$"
+            forms[at] = f"({form})" if self.is_csv else f" ({form}) "
+        return f"^{end.join(forms)}$" if self.is_csv else rf"^\|{end.join(forms)}\|$"
+
+    def number_form(self, number: str) -> str:
+        """Return a regular expression for a number in a cell: of a .csv, whose cells end with a
+        comma, without one."""
+        plain = escape_literal(plain_number(number))
+        return plain if self.is_csv else _ANY_MARK.sub("[.,]", number)
 
 
 @frozen
@@ -258,7 +267,8 @@ def _edit_of(
         free = {*dated}
     kept = {*range(len(row.cells))} - free
     new = {n: "|".join([*found, *[row.cells[n]] * bool(counted)]) for n, found in dated.items()}
-    forms = [row.form(kept, {**new, n: _in_place_of(row.cells[n], numbers[0])}) for n in counted]
+    number = row.number_form(numbers[0]) if numbers else ""
+    forms = [row.form(kept, {**new, n: _in_place_of(row.cells[n], number)}) for n in counted]
     return RowEdit(row, _either(forms or [row.form(kept, new)]))
 
 
@@ -292,10 +302,11 @@ def _figures_said(request: str, today: date) -> tuple[list[str], str]:
 
 
 def _in_place_of(cell: str, number: str) -> str:
-    """Return a regular expression for a cell with a number, in place of its own if it has one."""
+    """Return a regular expression for a cell with a number of this form, in place of its own if it
+    has one."""
     several = len(_FIGURE.findall(cell)) > 1
     beside = rf'[^"|\\\n{"," * ("," not in cell)}{"0-9" * (not several)}]{{0,40}}'
-    return f"{beside}{_ANY_MARK.sub('[.,]', number)}{beside}"
+    return f"{beside}{number}{beside}"
 
 
 def _either(forms: Sequence[str]) -> str:
@@ -360,9 +371,7 @@ def _new_cells(rows: Sequence[Row], request: str, today: date) -> dict[int, str]
     new = {n: form for n, form in new.items() if form}
     new[0] = _day_form(request, today)
     if len(counted) == len(numbers) == 1:
-        is_csv = rows[-1].path.endswith(".csv")
-        number = numbers[0].replace(",", ".") if is_csv else numbers[0]
-        new[counted[0]] = escape_literal(number)
+        new[counted[0]] = rows[-1].number_form(numbers[0])
     return new
 
 

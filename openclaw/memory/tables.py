@@ -19,6 +19,8 @@ _TABLE_RULE = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?$")
 NUMBER = re.compile(r"-?\d[\d.,]*(?<![.,])")
 _POINT = re.compile(r"-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?")
 _COMMA = re.compile(r"-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?")
+_MARKS = ((_POINT, ",", "."), (_COMMA, ".", ","))
+"""The forms of a number, each with its mark of thousands and its point."""
 NO_SUM = frozenset(("%", "am", "pm", "uhr"))
 YEARS = range(1900, 2100)
 MOST_DIGITS = 15
@@ -89,9 +91,7 @@ def read_column(cells: Sequence[str]) -> tuple[list[float], int, str]:
     if re.fullmatch(MONTH, unit) or unit in NO_SUM:
         return nothing  # days, times, shares
     found = [number for (number,) in numbers]
-    readings = [
-        _read_amounts(found, form, *marks) for form, marks in ((_POINT, ",."), (_COMMA, ".,"))
-    ]
+    readings = [_read_amounts(found, *marks) for marks in _MARKS]
     both = all(readings) and readings[0] != readings[1]
     amounts, places = readings[0] or readings[1] or ([], 0)
     if both or not amounts:
@@ -111,6 +111,13 @@ def _read_amounts(
         return None
     plain = [number.replace(thousands, "").replace(point, ".") for number in numbers]
     return [float(each) for each in plain], max(len(each.partition(".")[2]) for each in plain)
+
+
+def plain_number(number: str) -> str:
+    """Return a number without marks of thousands and with a point: "1200.50" for "1.200,50"."""
+    marks = ((thousands, point) for form, thousands, point in _MARKS if form.fullmatch(number))
+    thousands, point = next(marks, ("", ","))
+    return number.replace(thousands, "").replace(point, ".")
 
 
 CELL_END = re.compile(r"(?<!\\)\|")

@@ -141,6 +141,12 @@ def test_a_named_row_may_only_become_a_row_of_the_same_form(
             ["- ear cleaner: 1 bottle"],
             ["- ear cleaner: 2 bottles", "- ear cleaner: 2 bottles, 1 left"],
         ),
+        (  # in a .csv a comma ends the cell
+            "the birthday cake costs 1,200 now",
+            {"orders": "item,price\nbirthday cake,900\nrye loaf,3.20\n"},
+            ["birthday cake,1200"],
+            ["birthday cake,1,200", "birthday cake,1.200"],
+        ),
         (  # a value with several of them
             "the chess club is until 17:00 now",
             {"school": "- chess club: room 4, until 16:30\n"},
@@ -258,6 +264,8 @@ def test_nothing_is_named_by_words_of_several_rows_or_of_none(request_text: str)
         ("42 euros for dinner with Imogen yesterday", "2026-11-26,dinner with Imogen,42"),
         ("paid the plumber 120", "2026-11-27,paid the plumber,120"),
         ("put 6 for tea into the spending", "2026-11-27,tea,6"),
+        ("1,200 for the rent", "2026-11-27,rent,1200"),
+        ("1.200,50 f\u00fcr die Miete", "2026-11-27,f\u00fcr die Miete,1200.50"),
     ],
 )
 def test_a_new_line_of_a_log_is_made_of_the_words_of_the_request(
