@@ -347,7 +347,7 @@ def _new_line(
         is_meant = bool(dated and is_named and has_number)
         return last.form(new=_new_cells(rows, request, today) if dated else {}), is_meant
     told = {word for word in _words(last.cells[1]) if word.isalpha()}
-    form = last.form().replace(last.cells[0], today.isoformat()) if dated else ""
+    form = last.form().replace(last.cells[0], f"({_day_form(request, today)})") if dated else ""
     return form, bool(dated) and 0 < len(told) <= 2 * len(told & said)
 
 

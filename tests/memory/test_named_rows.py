@@ -214,6 +214,11 @@ def test_a_number_or_a_day_that_is_said_comes_into_the_row(
             {"log": LOG, "stock": STOCK},
             "- 2026-11-27: 68 buns sold, 3 left over",
         ),
+        (  # or for the day that is said
+            "yesterday we sold 68 buns and 3 were left",
+            {"log": LOG},
+            "- 2026-11-26: 68 buns sold, 3 left over",
+        ),
     ],
 )
 def test_a_new_line_is_wanted_where_rows_are_numbered_or_dated(
