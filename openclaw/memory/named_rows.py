@@ -342,9 +342,10 @@ def _new_line(
     dated = _ISO_DAY.fullmatch(last.cells[0])
     if last.heads:
         told = _words(*last.heads[1:])
-        is_named = told <= said or (at_end and bool(_words(PurePath(last.path).stem) & said))
+        by_heads = bool(told) and told <= said
+        by_file = at_end and bool(_words(PurePath(last.path).stem) & said)
         has_number = any(map(str.isdigit, said)) or _FRACTION.search(request)
-        is_meant = bool(dated and is_named and has_number)
+        is_meant = bool(dated and (by_heads or by_file) and has_number)
         return last.form(new=_new_cells(rows, request, today) if dated else {}), is_meant
     told = {word for word in _words(last.cells[1]) if word.isalpha()}
     form = last.form().replace(last.cells[0], f"({_day_form(request, today)})") if dated else ""

@@ -346,6 +346,12 @@ def test_the_name_of_a_page_with_more_than_a_table_means_no_row_of_it() -> None:
     assert find("12 in the garden today", garden=READINGS).surely
 
 
+def test_a_table_without_headings_to_name_takes_no_row_for_sure() -> None:
+    days = "| Day |\n|---|\n| 2026-11-01 |\n"
+    counts = "| Day | # |\n|---|---|\n| 2026-11-01 | 7 |\n"
+    assert not find("the bill is 42 euros", closed=days, count=counts).surely
+
+
 def test_many_rows_are_no_reason_to_only_add_one() -> None:
     rows = "".join(f"| {kind} flour | 5 |\n" for kind in ("rye", "wheat", "oat", "corn"))
     found = find("the flour amounts are in kg", stock=f"| Item | Amount |\n|---|---|\n{rows}")
