@@ -259,8 +259,9 @@ def rows_beside(
     for edit in rows.edits:
         if edit.row.path not in shown:
             yield edit.row.path, edit.row.told()
-    if not rows.edits:
-        yield from ((path, line) for path, line in rows.logs.items() if path in files)
+    for new in () if rows.edits else rows.new:
+        if new.last_of_log and new.path in files:
+            yield new.path, new.last_of_log
 
 
 def facts_beside(

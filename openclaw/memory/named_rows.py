@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import field
 from datetime import date
 from itertools import chain
 from pathlib import PurePath
@@ -98,19 +97,29 @@ class RowEdit:
 
 
 @frozen
+class NewLine:
+    """A regular expression for a new line of a file.
+
+    last_of_log  the last of the lines that are there, if they begin with their days
+    """
+
+    path: str
+    form: str
+    last_of_log: str = ""
+
+
+@frozen
 class NamedRows:
     """What a request may change in the tables that are about it.
 
     edits   the rows that it names
-    new     what a new line looks like, by the path of each file that ends with such lines
+    new     the new lines of tables and lists
     surely  it says so more than once: by a heading, the file's name or another cell of the table
-    logs    the last line of these whose lines begin with their day
     """
 
     edits: tuple[RowEdit, ...] = ()
-    new: tuple[tuple[str, str], ...] = ()
+    new: tuple[NewLine, ...] = ()
     surely: bool = False
-    logs: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_rows(path: str, text: str) -> Iterator[Row]:
@@ -152,9 +161,8 @@ def find_named_rows(request: str, files: Iterable[tuple[str, str]], today: date)
     Of several lines these are the ones with the most words of the request."""
     said = _words(_DECIMAL.sub(" ", request))
     named: list[tuple[int, float, bool, Sequence[Row], Row, int]] = []
-    new: list[tuple[str, str]] = []
-    meant: list[tuple[str, str]] = []
-    logs: dict[str, str] = {}
+    new: list[NewLine] = []
+    meant: list[NewLine] = []
     for path, text in files:
         rows = [row for row in read_rows(path, text) if not {'"', "\\"} & {*row.line}]
         if not rows:
@@ -163,13 +171,14 @@ def find_named_rows(request: str, files: Iterable[tuple[str, str]], today: date)
         for table in _growing_tables(rows, end):
             number = _new_number(request, said, table)
             if number and not re.search(rf"\b{number}\b", text):  # nor in a row that is not read
-                return NamedRows(new=((path, table[-1].form(new={0: number})),), surely=True)
+                line = NewLine(path, table[-1].form(new={0: number}))
+                return NamedRows(new=(line,), surely=True)
             at_end = table[-1].line == end
             form, is_meant = _new_line(table, request, said, today, at_end=at_end)
-            new += [(path, form)] if form else []
-            meant += [(path, form)] if is_meant else []
-            if form and _ISO_DAY.fullmatch(table[-1].cells[0]):
-                logs[path] = table[-1].line
+            is_log = _ISO_DAY.fullmatch(table[-1].cells[0])
+            line = NewLine(path, form, table[-1].line if is_log else "")
+            new += [line] if form else []
+            meant += [line] if is_meant else []
         named += _find_named(rows, said)
     best = max((each[:2] for each in named), default=None)
     named = [each for each in named if each[:2] == best]
@@ -179,7 +188,7 @@ def find_named_rows(request: str, files: Iterable[tuple[str, str]], today: date)
     if meant and (not surely or _are_of_other_days([row for *_, row, _ in named], request, today)):
         return NamedRows(new=tuple(meant), surely=True)
     edits = tuple(_edit_of(rows, row, at, said, request, today) for *_, rows, row, at in named)
-    return NamedRows(edits, tuple(new), surely, logs)
+    return NamedRows(edits, tuple(new), surely)
 
 
 def _growing_tables(rows: Sequence[Row], end: str) -> Iterator[Sequence[Row]]:

@@ -225,10 +225,10 @@ def test_a_new_line_is_wanted_where_rows_are_numbered_or_dated(
     request_text: str, files: dict[str, str], good: str
 ) -> None:
     found = find(request_text, **files)
-    ((_, form),) = found.new
+    (new,) = found.new
     assert found.surely
     assert not found.edits
-    assert re.fullmatch(form, good)
+    assert re.fullmatch(new.form, good)
 
 
 def test_a_question_that_names_rows_of_a_table_gets_them_with_their_headings() -> None:
@@ -278,9 +278,17 @@ def test_a_new_line_of_a_log_is_made_of_the_words_of_the_request(
 ) -> None:
     log = {"workspace/spending.csv": "date,what,amount\n2026-11-04,shampoo,64.20\n"}
     found = find_named_rows(request_text, log.items(), TODAY)
-    ((_, form),) = found.new
-    assert re.fullmatch(form, line)
-    assert not re.fullmatch(form, "2026-11-27,shampoo,64.20")
+    (new,) = found.new
+    assert re.fullmatch(new.form, line)
+    assert not re.fullmatch(new.form, "2026-11-27,shampoo,64.20")
+
+
+def test_the_log_of_a_file_is_told_from_its_other_tables() -> None:
+    budget = "| Kind | Budget |\n|---|---|\n| food | 300 |\n"
+    log, other = find("spent 42 at the market", log=f"{WALKS}\n{budget}").new
+    assert log.last_of_log == "| 2026-11-22 | Taff trail | 9 |"
+    assert re.fullmatch(log.form, "| 2026-11-27 | market | 42 |")
+    assert other.last_of_log == ""
 
 
 def test_a_row_that_is_only_mentioned_is_not_surely_changed() -> None:
@@ -290,10 +298,10 @@ def test_a_row_that_is_only_mentioned_is_not_surely_changed() -> None:
 
 
 def test_a_table_takes_a_row_with_as_many_cells_and_a_list_one_where_the_file_ends() -> None:
-    ((path, form),) = find("buy more butter", stock=STOCK).new
-    assert path == "workspace/stock.md"
-    assert re.fullmatch(form, "| salt | 5 | kg |")
-    assert not re.fullmatch(form, "salt | 5")
+    (new,) = find("buy more butter", stock=STOCK).new
+    assert new.path == "workspace/stock.md"
+    assert re.fullmatch(new.form, "| salt | 5 | kg |")
+    assert not re.fullmatch(new.form, "salt | 5")
     assert find("buy more butter", stock=f"{STOCK}\nCounted on Monday.\n").new
     assert not find("buy more soup", menu=f"{MENU}\nGuests on Monday\n").new
     runs = f"- 2026-11-20: ran with Ada\n\n{STOCK}"

@@ -6,11 +6,12 @@ docs/small-models.md has the measurements and reasons.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 from openclaw.agent.protocols.base import RunningTurn
+from openclaw.memory.named_rows import NewLine
 from openclaw.messages import ToolUse
 from openclaw.nlp.classifier import read_message
 from openclaw.nlp.intent import FILE, HARDLY, LIKELY
@@ -159,11 +160,10 @@ def _for_files(turn: RunningTurn, calls: list[Schema], read: ToolUse | None = No
     model makes up paths, and texts to replace."""
     path = str(read.input.get("path")) if read else ""
     lines = [each for each in (read.output if read else "").splitlines()[1:] if each.strip()]
-    steps = _only(calls, "edit_file", path=[path], find=lines)
-    forms = dict(turn.rows.new)
-    for each in dict.fromkeys((*filter(None, [path]), *turn.rows.logs)):
-        form = {"text": {"type": "string", "pattern": forms[each]}} if each in forms else {}
-        steps += [_constrained(step, form) for step in _only(calls, "append_file", path=[each])]
+    new = [each for each in turn.rows.new if each.last_of_log or each.path == path]
+    steps = _only(calls, "edit_file", path=[path], find=lines) + _additions(new, calls)
+    if path and path not in [each.path for each in new]:
+        steps += _only(calls, "append_file", path=[path])
     steps += _only(calls, "read_file", path=[each for each in turn.files if each != path])
     return [*steps, *(each for each in calls if _tool(each) in ("todo", "remember"))]
 
@@ -182,11 +182,7 @@ def _for_rows(turn: RunningTurn, calls: list[Schema]) -> list[Schema]:
             _constrained(edit, {"replace": {"const": ""}}),
         )
     ]
-    adds = [
-        _constrained(step, {"text": {"type": "string", "pattern": form}})
-        for path, form in rows.new
-        for step in _only(calls, "append_file", path=[path])
-    ]
+    adds = _additions(rows.new, calls)
     if not (edits or (adds and rows.surely)):
         return calls
     others = [step for step in calls if _tool(step) != "edit_file"]
@@ -195,6 +191,14 @@ def _for_rows(turn: RunningTurn, calls: list[Schema]) -> list[Schema]:
         if read_message(turn.request).probabilities["todo_add"] >= HARDLY:
             others += _only(calls, "todo", action=["add"])
     return [*edits, *adds, *others]
+
+
+def _additions(lines: Iterable[NewLine], calls: list[Schema]) -> list[Schema]:
+    return [
+        _constrained(step, {"text": {"type": "string", "pattern": each.form}})
+        for each in lines
+        for step in _only(calls, "append_file", path=[each.path])
+    ]
 
 
 def _errand(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:

@@ -17,7 +17,7 @@ from openclaw.agent.protocols.json_steps import JsonSteps
 from openclaw.agent.protocols.step_schema import WRITING, step_schema
 from openclaw.cli.approval import yes_unless_untrusted
 from openclaw.config import Settings
-from openclaw.memory.named_rows import NamedRows, find_named_rows
+from openclaw.memory.named_rows import NamedRows, NewLine, find_named_rows
 from openclaw.messages import Entry, ToolCall, ToolUse
 from openclaw.models.base import Reply
 from openclaw.nlp.intent import read_cues
@@ -711,9 +711,22 @@ def test_of_files_that_may_be_meant_one_is_read_before_it_is_changed(root: Path)
     assert case.values("read_file", "path") == ["notes/plan.md"]
 
 
+def test_of_files_that_may_be_meant_only_a_log_gets_a_line_unread(root: Path) -> None:
+    case = Case(root, "spent 18.50 on treats")
+    case.turn.files = ("notes/trip.md", "workspace/loans.csv")
+    log, list_of_it = (
+        NewLine("notes/trip.md", "^log$", "- 2026-01-04: tea"),
+        NewLine("notes/trip.md", "^item$"),
+    )
+    case.turn.rows = NamedRows(new=(log, list_of_it))
+    assert case.patterns("append_file", "text") == ["^log$"]
+    case.play("read_file", "change", path="notes/trip.md")
+    assert case.patterns("append_file", "text") == ["^log$", "^item$"]
+
+
 def test_a_row_that_may_not_be_changed_narrows_nothing(root: Path) -> None:
     case = rows_case(root, "butter is down to 9 kg", "read-only")
-    new = NamedRows(new=(("workspace/stock.md", "^.+$"),), surely=True)
+    new = NamedRows(new=(NewLine("workspace/stock.md", "^.+$"),), surely=True)
     for rows in (case.turn.rows, new):
         case.turn.rows = rows
         narrowed = case.options
