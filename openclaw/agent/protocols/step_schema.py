@@ -37,6 +37,7 @@ PROGRAMS = frozenset({"run_shell", "run_python"})
 READERS = frozenset({"read_file", "fetch_url"})
 NEAREST = re.compile(r"^\d+: (.+)$", re.MULTILINE)
 RIGHT_ROW = re.compile(rf"^{WRITE_FOR_IT}(.+)$", re.MULTILINE)
+PAGE = re.compile(r", lines (\d+)-(\d+) of \d+(?: \(.*\))?:$")
 OFFERED = re.compile(
     r"^There is no file .* Files: (?!none\.)(.+(?<!, \.\.\.))\. list_files shows all\.$"
 )
@@ -159,7 +160,7 @@ def _for_files(turn: RunningTurn, calls: list[Schema], read: ToolUse | None = No
     log gets a new line, one that was read any, or another one in place of one that it has. A small
     model makes up paths, and texts to replace."""
     path = str(read.input.get("path")) if read else ""
-    lines = [each for each in (read.output if read else "").splitlines()[1:] if each.strip()]
+    lines = _lines_shown(read) if read else []
     new = [each for each in turn.rows.new if each.last_of_log or each.path == path]
     steps = _only(calls, "edit_file", path=[path], find=lines) + _additions(new, calls)
     if path and path not in [each.path for each in new]:
@@ -191,6 +192,16 @@ def _for_rows(turn: RunningTurn, calls: list[Schema]) -> list[Schema]:
         if read_message(turn.request).probabilities["todo_add"] >= HARDLY:
             others += _only(calls, "todo", action=["add"])
     return [*edits, *adds, *others]
+
+
+def _lines_shown(read: ToolUse) -> list[str]:
+    """Return the lines of a file that a result of `read_file` shows, but the blank ones, and not
+    what stands around and below them: a fence, sums, how to go on."""
+    head, *lines = read.output.split("\n")
+    page = PAGE.search(head)
+    begin = int(bool(lines) and lines[0].startswith("<<data "))
+    end = begin + int(page[2]) - int(page[1]) + 1 if page else 0
+    return [line for line in lines[begin:end] if line.strip()]
 
 
 def _additions(lines: Iterable[NewLine], calls: list[Schema]) -> list[Schema]:
@@ -313,7 +324,7 @@ def _removals(turn: RunningTurn, calls: list[Schema], last: ToolUse) -> list[Sch
     lines: Sequence[tuple[str, str]] = ()
     if turn.cues.takes_out and last.tool == "read_file" and last.ok:
         path = str(last.input.get("path"))
-        lines = [(path, line) for line in last.output.splitlines()[1:] if line.strip()]
+        lines = [(path, line) for line in _lines_shown(last)]
     elif turn.cues.forgets and last.tool == "memory_search" and last.ok:
         lines = FOUND_MEMORY.findall(last.output)
     said = {*content_words(FILE.sub(" ", turn.request))}

@@ -21,6 +21,7 @@ from openclaw.memory.named_rows import NamedRows, NewLine, find_named_rows
 from openclaw.messages import Entry, ToolCall, ToolUse
 from openclaw.models.base import Reply
 from openclaw.nlp.intent import read_cues
+from openclaw.security.foreign_files import ForeignFiles
 from openclaw.storage.home import Home
 from openclaw.tools.skill_tools import TurnSkills
 from openclaw.tools.toolbox import COPIED, NOT_SAID, Toolbox
@@ -722,6 +723,19 @@ def test_of_files_that_may_be_meant_only_a_log_gets_a_line_unread(root: Path) ->
     assert case.patterns("append_file", "text") == ["^log$"]
     case.play("read_file", "change", path="notes/trip.md")
     assert case.patterns("append_file", "text") == ["^log$", "^item$"]
+
+
+@pytest.mark.parametrize("is_foreign", [True, False])
+def test_only_lines_of_the_file_that_was_read_may_be_replaced(root: Path, is_foreign: bool) -> None:
+    case = Case(root, "the bag costs 18 now")
+    table = ["what,price", "bag,20", "tent,90"]
+    (root / "workspace" / "prices.csv").write_text("\n".join(table), "utf-8")
+    if is_foreign:
+        ForeignFiles(case.app.home).note("workspace/prices.csv", "page https://example.org")
+    case.turn.files = ("workspace/prices.csv",)
+    output = case.play("read_file", "change", path="workspace/prices.csv")
+    assert "[added up: price: 110" in output and ("<<data" in output) == is_foreign
+    assert case.values("edit_file", "find") == table
 
 
 def test_a_row_that_may_not_be_changed_narrows_nothing(root: Path) -> None:
