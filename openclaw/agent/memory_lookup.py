@@ -32,9 +32,9 @@ from openclaw.nlp.intent import (
 from openclaw.receipt import TODO_FILE
 from openclaw.retrieval.scan import find_files, index_options
 from openclaw.retrieval.units import day_in
-from openclaw.security.untrusted import fence
+from openclaw.security.untrusted import break_tokens, fence
 from openclaw.storage.home import Home
-from openclaw.tools.paths import current_text
+from openclaw.tools.paths import current_text, is_plain
 from openclaw.types import PromptKind
 
 MAX_WHOLE = 1_500
@@ -219,7 +219,9 @@ def files_to_offer(
         return ()
     options = index_options(settings)
     inside = find_files(open_home.home, options, lambda path: path.startswith(WORKSPACE))
-    files = [each.path for each in inside if each.path not in SOURCES.values()]
+    paths = [each.path for each in inside if each.path not in SOURCES.values()]
+    # The names stand outside of any fence, and others may have made them up.
+    files = [path for path in paths if is_plain(path) and break_tokens(path) == path]
     return (*files,) if len(files) <= MAX_FILES else ()
 
 

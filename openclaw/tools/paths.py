@@ -88,7 +88,7 @@ def current_text(home: Home, path: str) -> str | None:
 
 
 def _is_readable(entry: os.DirEntry[str], root: str, closed: Credentials) -> bool:
-    if entry.name.startswith(".") or why_name_denied(entry.name) or not _is_plain(entry.name):
+    if entry.name.startswith(".") or why_name_denied(entry.name) or not is_plain(entry.name):
         return False
     if entry.is_symlink():
         real = os.path.realpath(entry.path)
@@ -106,10 +106,10 @@ def _is_entered(entry: os.DirEntry[str], *, tests: bool) -> bool:
 
 
 def _is_visible(name: str) -> bool:
-    return not name.startswith(".") and name not in PROGRAM_FOLDERS and _is_plain(name)
+    return not name.startswith(".") and name not in PROGRAM_FOLDERS and is_plain(name)
 
 
-def _is_plain(name: str) -> bool:
+def is_plain(name: str) -> bool:
     """Return True for a name of one line without hidden characters. Others could pass for something
     else in a listing, and no tool opens them."""
     if name.isascii():
