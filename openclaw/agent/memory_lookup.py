@@ -14,6 +14,7 @@ from openclaw.agent.prompt import SOURCES
 from openclaw.agent.request import RequestBuilder
 from openclaw.agent.window import page_chars
 from openclaw.home.open_home import OpenHome
+from openclaw.memory.markdown import read_page
 from openclaw.memory.named_rows import MAX_CHARS, NamedRows, find_named_rows, tell_named_rows
 from openclaw.memory.tables import show_columns, show_table_facts
 from openclaw.memory.todos import Todos, due_of, parse_todos
@@ -52,7 +53,6 @@ UNTIL = re.compile(
 )
 """A question with one of them is for all that is due until the day, not for what is due on it."""
 WORKSPACE = "workspace/"
-SECTION, CODE_FENCE = re.compile(r"##+ +\S"), re.compile(r"^(?:```|~~~)", re.MULTILINE)
 MAX_FILES = 12
 """Files of the workspace that are offered by their names."""
 MAX_TODOS = 8
@@ -273,29 +273,28 @@ def facts_beside(
     request names, the headings of the table of which it has a row, and what the tables and lists
     add up to of which it has one: it may lack the others. A question that names rows gets each with
     its headings."""
-    text: str | None = None
+    text = ""
     with suppress(OSError):
-        text = current_text(open_home.home, passage["path"])
+        text = current_text(open_home.home, passage["path"]) or ""
+    text = re.sub(r"\r\n?", "\n", text)  # the lines of passages are counted so
     first, last, today = passage["start_line"], passage["end_line"], open_home.now().date()
-    sums = show_table_facts(text or "", first, last, request, today)
+    sums = show_table_facts(text, first, last, request, today)
     of_day = ""
     if day := day_in(passage["path"].rpartition("/")[2]):  # a small model knows no weekdays
         named = read_past_days(request, today)
         of_day = f"\n[{day}: {named.words}]" if is_of_day(passage["path"], named.spans) else ""
-    rows = tell_named_rows(passage["path"], text or "", first, last, request) if asks else []
+    rows = tell_named_rows(passage["path"], text, first, last, request) if asks else []
     told = "".join(f"\n[{row}]" for row in rows)
-    beside = _show_section(text or "", first) + of_day + show_columns(text or "", first) + sums
+    beside = _show_section(text, first) + of_day + show_columns(text, first) + sums
     return open_home.masker.mask(beside + told)
 
 
 def _show_section(text: str, first: int) -> str:
-    """Return a line with the heading of the section in which a line of a text stands, from 1; "" in
-    the first one and for the heading itself."""
-    lines = text.splitlines()[:first]
-    above = [line for line in lines if SECTION.match(line)]
-    if not above or above[-1] == lines[-1] or CODE_FENCE.search("\n".join(lines)):
-        return ""
-    return f"\n[under: {above[-1].strip('# ')}]"
+    """Return a line with the heading of the section in which a line of a text stands, from 1; ""
+    below the title and for the heading itself."""
+    section = read_page("\n".join(text.split("\n")[:first])).sections[-1]
+    is_below = section.level > 1 and section.start < first - 1
+    return f"\n[under: {section.name}]" if is_below else ""
 
 
 def todos_found(cues: Cues, todos: Todos, passages: Sequence[Mapping[str, Any]]) -> Cues:

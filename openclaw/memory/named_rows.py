@@ -150,7 +150,7 @@ def read_rows(path: str, text: str) -> Iterator[Row]:
 def tell_named_rows(path: str, text: str, first: int, last: int, request: str) -> list[str]:
     """Return the rows in these lines of a text, from 1, of tables with more rows, whose first cell
     a request names, each with its headings; none of many."""
-    said, lines = _words(request), {*text.splitlines()[first - 1 : last]}
+    said, lines = _words(request), {*text.split("\n")[first - 1 : last]}
     rows = [row for row in read_rows(path, text) if row.heads and row.line in lines]
     named = [row.told() for row in rows if _share_said(row.cells[0], said, is_first=True) == 1]
     return named if len(named) < min(len(rows), MOST_NAMED + 1) else []

@@ -257,6 +257,12 @@ def test_no_file_is_offered_for_what_it_cannot_be_about(searching: Talk, text: s
         ("# Bookings\n\n9:30 Bella\n", "9:30 Bella\n<</data"),  # the file's name says it
         ("## Monday\n\n9:30 Bella\n\n```\n## x\n```\n", "9:30 Bella\n[under: Monday]\n"),
         ("```\n## x\n```\n9:30 Bella\n", "9:30 Bella\n<</data"),
+        ("## Monday\n\n```\n## x\n```\n\n9:30 Bella\n", "9:30 Bella\n[under: Monday]\n"),
+        ("## Monday\n\n# Notes\n\n9:30 Bella\n", "9:30 Bella\n<</data"),
+        (  # lines are not counted by form feeds
+            "a\fb\u2028c\r\n## Monday\r\n\r\n9:30 Bella\r\n## Tuesday\r\n",
+            "9:30 Bella\n[under: Monday]\n",
+        ),
     ],
 )
 def test_a_passage_comes_with_the_heading_above_it(searching: Talk, text: str, beside: str) -> None:

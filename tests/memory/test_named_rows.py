@@ -240,6 +240,7 @@ def test_a_question_that_names_rows_of_a_table_gets_them_with_their_headings() -
         "item rye flour, amount 35, unit kg",
         "item butter, amount 18, unit kg",
     ]
+    assert told("how much butter?", f"\f\u2028{STOCK}")  # no ends of lines
     assert told("how much flour?") == told("how much butter?", last=6) == []
     assert told("how much butter?", "| Item | Amount |\n|---|---|\n| butter | 18 |\n") == []
     assert told("how much butter?", "- butter: 18\n- salt: 2\n") == []
