@@ -97,9 +97,12 @@ def read_question(text: str, today: date) -> Question:
         if (phrase := " ".join(next(filter(None, found.groups())).split()))
     )
     days = read_days(text, today)
-    coming = (each.next_span(today) for each in name_each_day(text, today))
-    spans = dict.fromkeys((*days.spans, *(span for span in coming if span)))
-    terms = tuple(dict.fromkeys(_topic(days.rest) or ([] if days.spans else topic_words(text))))
+    spans, rest = dict.fromkeys(days.spans), days.rest
+    for named in name_each_day(text, today):
+        if coming := named.next_span(today):
+            spans[coming] = None
+            rest = rest.replace(named.words, " ")
+    terms = tuple(dict.fromkeys(_topic(rest) or ([] if spans else topic_words(text))))
     return Question(
         text,
         terms,

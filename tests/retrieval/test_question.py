@@ -66,6 +66,19 @@ def test_a_day_month_or_year_is_read(text: str, first: str, last: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("who comes on Monday?", ("come",)),
+        ("who comes next week?", ("come",)),
+        ("what is on tomorrow?", ()),
+        ("what is due by the end of the month?", ("due",)),
+    ],
+)
+def test_the_words_of_a_day_are_not_searched(text: str, words: tuple[str, ...]) -> None:
+    assert read_question(text, TODAY).words == words
+
+
+@pytest.mark.parametrize(
     ("text", "dates"),
     [
         ("what is on 8 December?", ["2025-12-08", "2026-12-08"]),
