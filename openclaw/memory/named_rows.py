@@ -7,6 +7,7 @@ makes a to-do of it. The words alone tell which line it is, and what must stay i
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import date
@@ -159,6 +160,7 @@ def tell_named_rows(path: str, text: str, first: int, last: int, request: str) -
 def find_named_rows(request: str, files: Iterable[tuple[str, str]], today: date) -> NamedRows:
     """Find the lines of these files, (path, text), that a request names, or is like a new one of.
     Of several lines these are the ones with the most words of the request."""
+    request = unicodedata.normalize("NFC", request)  # as the words of its days
     said = _words(_DECIMAL.sub(" ", request))
     named: list[tuple[int, float, bool, Sequence[Row], Row, int]] = []
     new: list[NewLine] = []

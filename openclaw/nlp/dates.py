@@ -167,6 +167,7 @@ def name_days(request: str, today: date) -> NamedDays:
 def name_each_day(request: str, today: date) -> list[NamedDays]:
     """Read the days that a request names one after the other."""
     found: list[NamedDays] = []
+    request = unicodedata.normalize("NFC", request)
     while len(found) < MOST_NAMED and (named := name_days(request, today)).words:
         found.append(named)
         request = request.partition(named.words)[2]

@@ -141,6 +141,12 @@ def test_a_named_row_may_only_become_a_row_of_the_same_form(
             ["- ear cleaner: 1 bottle"],
             ["- ear cleaner: 2 bottles", "- ear cleaner: 2 bottles, 1 left"],
         ),
+        (  # a day is no number, however its letters are composed
+            "das Essen am 12. Ma\u0308rz hat 14 G\u00e4ste",
+            {"menu": "- Essen: 10 G\u00e4ste\n- Tee: 3\n"},
+            ["- Essen: 14 G\u00e4ste"],
+            ["- Essen: 12 G\u00e4ste", "- Essen: 10 G\u00e4ste, 14"],
+        ),
         (  # in a .csv a comma ends the cell
             "the birthday cake costs 1,200 now",
             {"orders": "item,price\nbirthday cake,900\nrye loaf,3.20\n"},
