@@ -316,8 +316,8 @@ def _in_place_of(cell: str, number: str) -> str:
     """Return a regular expression for a cell with a number of this form, in place of its own if it
     has one."""
     several = len(_FIGURE.findall(cell)) > 1
-    beside = rf'[^"|\\\n{"," * ("," not in cell)}{"0-9" * (not several)}]{{0,40}}'
-    return f"{beside}{number}{beside}"
+    no = rf'"|\\\n{"," * ("," not in cell)}{"0-9" * (not several)}'
+    return rf"([^{no}]{{0,39}}[^{no}0-9])?{number}([^{no}0-9][^{no}]{{0,39}})?"
 
 
 def _either(forms: Sequence[str]) -> str:

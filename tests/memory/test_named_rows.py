@@ -157,7 +157,7 @@ def test_a_named_row_may_only_become_a_row_of_the_same_form(
             "the chess club is until 17:00 now",
             {"school": "- chess club: room 4, until 16:30\n"},
             ["- chess club: room 4, until 17:00"],
-            ["- chess club: room 4, until 16:30"],
+            ["- chess club: room 4, until 16:30", "- chess club: room 4, until 117:00"],
         ),
         (  # a day to come, where the days are to come
             "l'esame di genetica \u00e8 spostato al 25 gennaio",
