@@ -11,13 +11,14 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import date
+from functools import cached_property
 from itertools import chain
 from pathlib import PurePath
-from types import MappingProxyType
 
 from openclaw.frozen import frozen
 from openclaw.memory.tables import CELL_END, plain_number, table_rows
-from openclaw.nlp.dates import find_named_day, name_days, name_each_day
+from openclaw.nlp.calendar_days import Span
+from openclaw.nlp.dates import NamedDays, find_named_day, name_each_day
 from openclaw.nlp.skill_instructions import escape_literal
 from openclaw.nlp.words import significant_words
 
@@ -38,16 +39,14 @@ _LABELLED = re.compile(
     r"( *(?:[-*+] +)?[*_]{0,2}([^|:=#\s][^|:=#]{0,39}?)[*_]{0,2}(?:: +| *= *))(\S.*)"
 )
 _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_ANY_DAY = r"\d{4}-\d\d-\d\d"
 _NUMBER = re.compile(r"(?<!\d )\b\d+\b(?! \d)")  # no part of a telephone number
 _DIGIT = re.compile(r"\d")
-_FIGURE, _ANY_MARK = re.compile(r"\d+(?:[.,:]\d+)*"), re.compile(r"[.,]")
+_FIGURE = re.compile(r"\d+(?:[.,:]\d+)*")
 _DECIMAL, _FRACTION = re.compile(r"\d+[.,:]\d+"), re.compile(r"\d[.,]\d")
 _CELL, _FIELD, _VALUE = r'[^"\\|\n]{1,80}', r'[^",\\\n]{0,80}', r'[^"\\\n]{1,200}'
 """What a model may write for a cell, a field of a .csv, and a value behind a name."""
 MOST_WORDS, _CLAUSE_END = 8, re.compile(r"[,;.!?:] ?")
 _WORD = re.compile(r"[^\W\d_][\w'\u2019-]*")
-_NONE: Mapping[int, str] = MappingProxyType({})
 
 
 @frozen
@@ -59,10 +58,6 @@ class Row:
     cells: tuple[str, ...]
     heads: tuple[str, ...] = ()
 
-    @property
-    def is_csv(self) -> bool:
-        return self.path.endswith(".csv")
-
     def told(self) -> str:
         """Return the row with its headings: "Item butter, Amount 18"."""
         if not self.heads:
@@ -70,23 +65,26 @@ class Row:
         pairs = zip(self.heads, self.cells, strict=True)
         return ", ".join(f"{head} {cell}" for head, cell in pairs)
 
-    def form(self, kept: Collection[int] = (), new: Mapping[int, str] = _NONE) -> str:
-        """Return a regular expression for a line with as many cells, of which these are kept; the
-        `new` ones have a form of their own."""
+    def form(self, new: Mapping[int, str], kept: Collection[int] = ()) -> str:
+        """Return a regular expression for a line with as many cells: some have a `new` form, others
+        are kept."""
         if not self.heads:
-            return f"^{escape_literal(self.line.removesuffix(self.cells[1]))}{new.get(1, _VALUE)}$"
-        cells = self.cells if self.is_csv else CELL_END.split(self.line)[1:-1]
-        blank, end = (_FIELD, ",") if self.is_csv else (_CELL, r"\|")
+            name = escape_literal(self.line.removesuffix(self.cells[1]))
+            name = name.replace(self.cells[0], f"({new[0]})") if 0 in new else name
+            return name + (f"({new[1]})" if 1 in new else _VALUE)
+        is_csv = self.path.endswith(".csv")
+        cells = self.cells if is_csv else CELL_END.split(self.line)[1:-1]
+        blank, end = (_FIELD, ",") if is_csv else (_CELL, r"\|")
         forms = [escape_literal(each) if at in kept else blank for at, each in enumerate(cells)]
         for at, form in new.items():
-            forms[at] = f"({form})" if self.is_csv else f" ({form}) "
-        return f"^{end.join(forms)}$" if self.is_csv else rf"^\|{end.join(forms)}\|$"
+            forms[at] = f"({form})" if is_csv else f" ({form}) "
+        return end.join(forms) if is_csv else rf"\|{end.join(forms)}\|"
 
     def number_form(self, number: str) -> str:
         """Return a regular expression for a number in a cell: of a .csv, whose cells end with a
         comma, without one."""
         plain = escape_literal(plain_number(number))
-        return plain if self.is_csv else _ANY_MARK.sub("[.,]", number)
+        return plain if self.path.endswith(".csv") else re.sub("[.,]", "[.,]", number)
 
 
 @frozen
@@ -99,14 +97,16 @@ class RowEdit:
 
 @frozen
 class NewLine:
-    """A regular expression for a new line of a file.
+    """A regular expression for a new line at the end of a table or list of a file.
 
     last_of_log  the last of the lines that are there, if they begin with their days
+    surely       the request is surely for it
     """
 
     path: str
     form: str
     last_of_log: str = ""
+    surely: bool = False
 
 
 @frozen
@@ -148,9 +148,61 @@ def read_rows(path: str, text: str) -> Iterator[Row]:
             yield Row(path, line, (" ".join(names), labelled[3]))
 
 
+class _Request:
+    """What a request says. Its days are only read when a table may be about one: "3 days ago" loads
+    a large library."""
+
+    def __init__(self, text: str, today: date) -> None:
+        self.text = unicodedata.normalize("NFC", text)  # as the words of its days
+        self.today = today
+        self.words = _words(_DECIMAL.sub(" ", self.text))
+
+    @cached_property
+    def days(self) -> Sequence[NamedDays]:
+        return name_each_day(self.text, self.today)
+
+    @cached_property
+    def without_days(self) -> str:
+        text = self.text
+        for each in self.days:
+            text = text.replace(each.words, " ")
+        return text
+
+    @cached_property
+    def numbers(self) -> Sequence[str]:
+        """Return its different numbers but those of its days."""
+        return [*dict.fromkeys(_FIGURE.findall(self.without_days))]
+
+    @property
+    def spans(self) -> Sequence[Span]:
+        """Return the times that the first of its days may be."""
+        return self.days[0].spans if self.days else ()
+
+    def day_form(self) -> str:
+        """Return a regular expression for the days that it may mean, else for today."""
+        spans = self.spans or [(self.today, self.today)]
+        days = {first.isoformat(): first for first, last in spans if first == last}
+        return "|".join(days) or _ISO_DAY.pattern
+
+
+@frozen
+class _Named:
+    """A row that a request names by the cell `at`, and all rows of its file.
+
+    rank    how many words of the row are said, and the share of the cell's that are
+    surely  others are said too
+    """
+
+    rank: tuple[int, float]
+    surely: bool
+    rows: Sequence[Row]
+    row: Row
+    at: int
+
+
 def tell_named_rows(path: str, text: str, first: int, last: int, request: str) -> list[str]:
-    """Return the rows in these lines of a text, from 1, of tables with more rows, whose first cell
-    a request names, each with its headings; none of many."""
+    """Return the rows of tables in these lines of a text, from 1, whose first cell a request names,
+    each with its headings; none where it names many, or all that are there."""
     said, lines = _words(request), {*text.split("\n")[first - 1 : last]}
     rows = [row for row in read_rows(path, text) if row.heads and row.line in lines]
     named = [row.told() for row in rows if _share_said(row.cells[0], said, is_first=True) == 1]
@@ -160,37 +212,31 @@ def tell_named_rows(path: str, text: str, first: int, last: int, request: str) -
 def find_named_rows(request: str, files: Iterable[tuple[str, str]], today: date) -> NamedRows:
     """Find the lines of these files, (path, text), that a request names, or is like a new one of.
     Of several lines these are the ones with the most words of the request."""
-    request = unicodedata.normalize("NFC", request)  # as the words of its days
-    said = _words(_DECIMAL.sub(" ", request))
-    named: list[tuple[int, float, bool, Sequence[Row], Row, int]] = []
+    said = _Request(request, today)
+    named: list[_Named] = []
     new: list[NewLine] = []
-    meant: list[NewLine] = []
     for path, text in files:
         rows = [row for row in read_rows(path, text) if not {'"', "\\"} & {*row.line}]
         if not rows:
             continue
         end = text.rstrip().rpartition("\n")[2]
         for table in _growing_tables(rows, end):
-            number = _new_number(request, said, table)
+            number = _new_number(said, table)
             if number and not re.search(rf"\b{number}\b", text):  # nor in a row that is not read
-                line = NewLine(path, table[-1].form(new={0: number}))
-                return NamedRows(new=(line,), surely=True)
-            at_end = table[-1].line == end
-            form, is_meant = _new_line(table, request, said, today, at_end=at_end)
-            is_log = _ISO_DAY.fullmatch(table[-1].cells[0])
-            line = NewLine(path, form, table[-1].line if is_log else "")
-            new += [line] if form else []
-            meant += [line] if is_meant else []
-        named += _find_named(rows, said)
-    best = max((each[:2] for each in named), default=None)
-    named = [each for each in named if each[:2] == best]
+                form = table[-1].form({0: number})
+                return NamedRows(new=(NewLine(path, f"^{form}$"),), surely=True)
+            if line := _new_line(said, table, at_end=table[-1].line == end):
+                new.append(line)
+        named += _find_named(said, rows)
+    best = max((each.rank for each in named), default=None)
+    named = [each for each in named if each.rank == best]
     named = named if len(named) <= MOST_NAMED else []
-    in_one_file = len({row.path for *_, row, _ in named}) == 1  # "contact" stands in many
-    surely = in_one_file and any(surely for _, _, surely, *_ in named)
-    if meant and (not surely or _are_of_other_days([row for *_, row, _ in named], request, today)):
-        return NamedRows(new=tuple(meant), surely=True)
-    edits = tuple(_edit_of(rows, row, at, said, request, today) for *_, rows, row, at in named)
-    return NamedRows(edits, tuple(new), surely)
+    in_one_file = len({each.row.path for each in named}) == 1  # "contact" stands in many
+    surely = in_one_file and any(each.surely for each in named)
+    meant = tuple(each for each in new if each.surely)
+    if meant and (not surely or _are_of_other_days(said, [each.row for each in named])):
+        return NamedRows(new=meant, surely=True)
+    return NamedRows(tuple(_edit_of(said, each) for each in named), tuple(new), surely)
 
 
 def _growing_tables(rows: Sequence[Row], end: str) -> Iterator[Sequence[Row]]:
@@ -204,12 +250,12 @@ def _growing_tables(rows: Sequence[Row], end: str) -> Iterator[Sequence[Row]]:
             yield tables[heads]
 
 
-def _are_of_other_days(rows: Sequence[Row], request: str, today: date) -> bool:
+def _are_of_other_days(said: _Request, rows: Sequence[Row]) -> bool:
     """Return True for rows that each have a day, none of which the request may mean by its own."""
-    spans = [(a.isoformat(), b.isoformat()) for a, b in name_days(request, today).spans]
+    spans = [(first.isoformat(), last.isoformat()) for first, last in said.spans]
     days = [[*filter(_ISO_DAY.fullmatch, row.cells)] for row in rows]
-    said = any(a <= day <= b for day in chain(*days) for a, b in spans)
-    return bool(spans) and all(days) and not said
+    is_said = any(first <= day <= last for day in chain(*days) for first, last in spans)
+    return bool(spans) and all(days) and not is_said
 
 
 def find_displaced(path: str, old: str, new: str, request: str) -> str:
@@ -227,20 +273,16 @@ def find_displaced(path: str, old: str, new: str, request: str) -> str:
     return "" if is_meant else lost[0].line
 
 
-def _find_named(
-    rows: Sequence[Row], said: Set[str]
-) -> Iterator[tuple[int, float, bool, Sequence[Row], Row, int]]:
-    """Find the rows of a table that are named: by their first cell, where these are numbers or days
-    also by another one, that no other row has in this column. Return of each how many words of it
-    are said, the share of the cell's, whether others are said too, the table, the row and the
-    column."""
+def _find_named(said: _Request, rows: Sequence[Row]) -> Iterator[_Named]:
+    """Find the rows of a file that are named: by their first cell, where these are numbers or days
+    also by another one, that no other row has in this column."""
     counts = Counter(each for row in rows for each in enumerate(row.cells))
     lines = Counter(row.line for row in rows)
     numbered = all(_DIGIT.search(row.cells[0]) for row in rows)
     words: set[str] = set()  # most requests name no row, and then nobody needs them
     for row in rows:
         for at, cell in enumerate(row.cells if numbered else row.cells[:1]):
-            share = _share_said(cell, said, is_first=at == 0)
+            share = _share_said(cell, said.words, is_first=at == 0)
             if share < HALF or counts[at, cell] > 1 or lines[row.line] > 1:
                 continue
             words = words or _words(
@@ -250,66 +292,54 @@ def _find_named(
             )
             name, own = _words(cell), _words(row.path, *row.heads, *row.cells)
             is_day = find_named_day(cell) == cell
-            other = {*filter(str.isalpha, said & ((own if is_day else words | own) - name))}
+            about = own if is_day else words | own
+            other = {*filter(str.isalpha, said.words & (about - name))}
             if not other and (is_day or (at and row.cells[0].isdigit())):
                 continue  # "the dentist is on Monday", "the bill is paid"
             whole = not row.heads and share == 1 and len(name) > 1
-            yield len(said & own), share, bool(other or whole), rows, row, at
+            yield _Named((len(said.words & own), share), bool(other or whole), rows, row, at)
             break
 
 
-def _edit_of(
-    rows: Sequence[Row], row: Row, at: int, said: Set[str], request: str, today: date
-) -> RowEdit:
+def _edit_of(said: _Request, named: _Named) -> RowEdit:
     """Return the edit of a row that is named by a cell: of a heading or a value of another row that
     is said too only this column is free. A day that is said comes in place of the row's, and a
     number into a cell with one: a small model writes the row again as it was."""
-    kept = {at, 0} if row.cells[0].isdigit() else {at}
-    columns = {*range(len(row.cells))} - kept
-    by_head = {n for n, head in enumerate(row.heads) if _share_said(head, said) >= HALF} - kept
-    table = [each.cells for each in rows if each.heads == row.heads]
-    others = {n: {cells[n] for cells in table} - {row.cells[n]} for n in columns}
-    by_value = {n for n in columns if any(_share_said(o, said) == 1 for o in others[n])}
-    free = by_head or by_value or columns
-    numbers, days = _new_numbers(row, request, today), _new_days(table, request, today)
-    dated = {n: days[n] for n in sorted(free & days.keys())[:1] if days[n]}
-    counted = [n for n in free - days.keys() if numbers and _DIGIT.search(row.cells[n])]
-    if dated and not counted:
-        free = {*dated}
-    kept = {*range(len(row.cells))} - free
-    new = {n: "|".join([*found, *[row.cells[n]] * bool(counted)]) for n, found in dated.items()}
-    number = row.number_form(numbers[0]) if numbers else ""
-    forms = [row.form(kept, {**new, n: _in_place_of(row.cells[n], number)}) for n in counted]
-    return RowEdit(row, _either(forms or [row.form(kept, new)]))
+    row, columns = named.row, {*range(len(named.row.cells))}
+    table = [each.cells for each in named.rows if each.heads == row.heads]
+    name = {named.at, 0} if row.cells[0].isdigit() else {named.at}
+    by_head = {n for n, head in enumerate(row.heads) if _share_said(head, said.words) >= HALF}
+    by_value = {
+        n
+        for n in columns
+        for other in {cells[n] for cells in table} - {row.cells[n]}
+        if _share_said(other, said.words) == 1
+    }
+    free = (by_head - name) or (by_value - name) or (columns - name)
+    days = _new_days(said, table)
+    dated = sorted(n for n in free & days.keys() if days[n])[:1]
+    lacking = {*said.numbers}.difference(_FIGURE.findall(row.line))
+    number = row.number_form(lacking.pop()) if len(lacking) == 1 else ""
+    counted = [n for n in free - days.keys() if number and _DIGIT.search(row.cells[n])]
+    if counted:  # the day may stay as it is
+        new = {n: f"{days[n]}|{row.cells[n]}" for n in dated}
+        news = [{**new, n: _in_place_of(row.cells[n], number)} for n in counted]
+    else:
+        news, free = [{n: days[n] for n in dated}], {*dated} or free
+    return RowEdit(row, f"^({'|'.join(row.form(new, columns - free) for new in news)})$")
 
 
-def _new_days(table: Sequence[tuple[str, ...]], request: str, today: date) -> dict[int, list[str]]:
-    """Return the days that may come into each column of days: the one that a request names, and of
-    several none. In a column of days that are over it is over too."""
-    named = name_each_day(request, today)
-    spans = named[0].spans if len(named) == 1 else ()
-    found = {}
+def _new_days(said: _Request, table: Sequence[tuple[str, ...]]) -> dict[int, str]:
+    """Return the form of a new day of each column of days: the day that a request names, "" for
+    none or several. In a column of days that are over it is over too."""
+    spans = said.spans if len(said.days) == 1 else ()
+    new = {}
     for n, column in enumerate(zip(*table, strict=True)):
         if all(map(_ISO_DAY.fullmatch, column)):
-            is_over = max(column) <= today.isoformat()
+            is_over = max(column) <= said.today.isoformat()
             days = (first for first, last in spans if first == last)
-            found[n] = [each.isoformat() for each in days if (each <= today) == is_over]
-    return found
-
-
-def _new_numbers(row: Row, request: str, today: date) -> list[str]:
-    """Return the number that a request says, but for its days, and the row does not; of several
-    none."""
-    found, _ = _figures_said(request, today)
-    new = [each for each in found if not re.search(rf"(?<!\d){re.escape(each)}(?!\d)", row.line)]
-    return new if len(new) == 1 else []
-
-
-def _figures_said(request: str, today: date) -> tuple[list[str], str]:
-    """Return the different numbers of a request but those of its days, and it without its days."""
-    for each in name_each_day(request, today):
-        request = request.replace(each.words, " ")
-    return [*dict.fromkeys(_FIGURE.findall(request))], request
+            new[n] = "|".join(str(each) for each in days if (each <= said.today) == is_over)
+    return new
 
 
 def _in_place_of(cell: str, number: str) -> str:
@@ -320,12 +350,7 @@ def _in_place_of(cell: str, number: str) -> str:
     return rf"([^{no}]{{0,39}}[^{no}0-9])?{number}([^{no}0-9][^{no}]{{0,39}})?"
 
 
-def _either(forms: Sequence[str]) -> str:
-    """Return a regular expression for what one of these matches."""
-    return forms[0] if len(forms) == 1 else f"^({'|'.join(each[1:-1] for each in forms)})$"
-
-
-def _new_number(request: str, said: Set[str], rows: Sequence[Row]) -> str:
+def _new_number(said: _Request, rows: Sequence[Row]) -> str:
     """Return the number of a new row that a request names, with its file or a heading, where each
     row has one in its first cell and the request none of these; "" for none."""
     known = [row.cells[0] for row in rows]
@@ -333,57 +358,57 @@ def _new_number(request: str, said: Set[str], rows: Sequence[Row]) -> str:
     if not rows[0].heads or not plain or len({*known}) < max(2, len(rows)):
         return ""
     kinds = _words(PurePath(rows[0].path).stem, *rows[0].heads)
-    begins = {word[:BEGINNING] for word in said}
+    begins = {word[:BEGINNING] for word in said.words}
     if not begins.intersection(word[:BEGINNING] for word in kinds):  # "the dentist is on the 12th"
         return ""
     last = max(map(int, known))
     new = range(last + 1, last + MOST_NEW + 1)
-    numbers = _NUMBER.findall(_DECIMAL.sub(" ", request))
+    numbers = _NUMBER.findall(_DECIMAL.sub(" ", said.text))
     found = [each for each in numbers if len(each) <= LONGEST_NUMBER and int(each) in new]
     return found[0] if len(found) == 1 and not {*known}.intersection(numbers) else ""
 
 
-def _new_line(
-    rows: Sequence[Row], request: str, said: Set[str], today: date, *, at_end: bool
-) -> tuple[str, bool]:
-    """Return a regular expression for a new line behind these, "" for none, and whether a request
-    is surely for one: behind lines of days when it has a number and names all of the headings, or
-    the file that ends with them, or has half of the words of the last one."""
+def _new_line(said: _Request, rows: Sequence[Row], *, at_end: bool) -> NewLine | None:
+    """Return a new line behind these, if one may follow. A request is surely for it behind lines of
+    days when it has a number and names all of the headings, or the file that ends with them, or has
+    half of the words of the last one."""
     last = rows[-1]
-    dated = _ISO_DAY.fullmatch(last.cells[0])
+    is_log = _ISO_DAY.fullmatch(last.cells[0]) is not None
     if last.heads:
-        told = _words(*last.heads[1:])
-        by_heads = bool(told) and told <= said
-        by_file = at_end and bool(_words(PurePath(last.path).stem) & said)
-        has_number = any(map(str.isdigit, said)) or _FRACTION.search(request)
-        is_meant = bool(dated and (by_heads or by_file) and has_number)
-        return last.form(new=_new_cells(rows, request, today) if dated else {}), is_meant
-    told = {word for word in _words(last.cells[1]) if word.isalpha()}
-    form = last.form().replace(last.cells[0], f"({_day_form(request, today)})") if dated else ""
-    return form, bool(dated) and 0 < len(told) <= 2 * len(told & said)
+        told, file = _words(*last.heads[1:]), _words(PurePath(last.path).stem)
+        by_heads = bool(told) and told <= said.words
+        is_named = by_heads or (at_end and bool(file & said.words))
+        has_number = any(map(str.isdigit, said.words)) or bool(_FRACTION.search(said.text))
+        surely = is_log and is_named and has_number
+    elif is_log:
+        told = {word for word in _words(last.cells[1]) if word.isalpha()}
+        surely = 0 < len(told) <= 2 * len(told & said.words)
+    else:
+        return None
+    form = last.form(_new_cells(said, rows) if is_log else {})
+    return NewLine(last.path, f"^{form}$", last.line if is_log else "", surely)
 
 
-def _new_cells(rows: Sequence[Row], request: str, today: date) -> dict[int, str]:
-    """Return the forms of the cells of a new row of a log: the day, the number of the only column
-    of numbers, and for a column of words what the request says of the number, or what stands there
-    already and is said or stands there more than once."""
-    rows = [row for row in rows if row.heads == rows[-1].heads]
-    numbers, rest = _figures_said(request, today)
-    said, about = _words(rest), _words(PurePath(rows[0].path).stem, *rows[0].heads)
-    new: dict[int, str] = {}
-    counted: list[int] = []
-    for n, column in enumerate(zip(*(row.cells for row in rows), strict=True)):
+def _new_cells(said: _Request, rows: Sequence[Row]) -> dict[int, str]:
+    """Return the forms of the cells of a new line of a log: the day, in a table also the number of
+    the only column of numbers, and for a column of words what the request says of the number, or
+    what stands there already and is said or stands there more than once."""
+    new = {0: said.day_form()}
+    if not rows[0].heads:
+        return new
+    words = _words(said.without_days)
+    about = _words(PurePath(rows[0].path).stem, *rows[0].heads)
+    said_of_it = _words_beside_number(said.without_days, about)
+    columns = [*enumerate(zip(*(row.cells for row in rows), strict=True))][1:]
+    for n, column in columns:
         known = Counter(column)
-        kinds = [cell for cell in known if known[cell] > 1 or _words(cell) <= said]
-        if all(map(_FIGURE.fullmatch, column)):
-            counted.append(n)
-        elif not any(map(_DIGIT.search, column)):
-            said_of_it = _words_beside_number(rest, about)
-            new[n] = "|".join(map(escape_literal, filter(None, (*kinds, said_of_it))))
-    new = {n: form for n, form in new.items() if form}
-    new[0] = _day_form(request, today)
-    if len(counted) == len(numbers) == 1:
-        new[counted[0]] = rows[-1].number_form(numbers[0])
+        kinds = [cell for cell in known if known[cell] > 1 or _words(cell) <= words]
+        texts = [*filter(None, (*kinds, said_of_it))]
+        if texts and not any(map(_DIGIT.search, column)):
+            new[n] = "|".join(map(escape_literal, texts))
+    counted = [n for n, column in columns if all(map(_FIGURE.fullmatch, column))]
+    if len(counted) == len(said.numbers) == 1:
+        new[counted[0]] = rows[-1].number_form(said.numbers[0])
     return new
 
 
@@ -400,13 +425,6 @@ def _words_beside_number(request: str, about: Set[str]) -> str:
         if telling:
             return " ".join(words[telling[0] : telling[-1] + 1][:MOST_WORDS])
     return ""
-
-
-def _day_form(request: str, today: date) -> str:
-    """Return a regular expression for the days that a request may mean, else for today."""
-    spans = name_days(request, today).spans or [(today, today)]
-    days = {first.isoformat(): first for first, last in spans if first == last}
-    return "|".join(days) or _ANY_DAY
 
 
 def _share_said(cell: str, said: Set[str], *, is_first: bool = False) -> float:
