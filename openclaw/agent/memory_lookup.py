@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date
@@ -69,12 +69,30 @@ def _lies_in(day: str, spans: Iterable[Span]) -> bool:
     return any(first.isoformat() <= day <= last.isoformat() for first, last in spans)
 
 
+def _is_searched(open_home: OpenHome) -> bool:
+    return open_home.use_memory and open_home.settings.recall == "auto"
+
+
+def _find_paths(open_home: OpenHome, wanted: Callable[[str], bool]) -> list[str]:
+    """Return the wanted paths among those of the search: what is kept from it goes nowhere
+    unasked."""
+    found = find_files(open_home.home, index_options(open_home.settings), wanted)
+    return [each.path for each in found]
+
+
+def _read_text(home: Home, path: str) -> str:
+    """Return the beginning of a file's text, "" when it cannot be read."""
+    with suppress(OSError):
+        return current_text(home, path) or ""
+    return ""
+
+
 def needs_recall(
     open_home: OpenHome, text: str, seen: Cues, known: Collection[str] = tuple(SOURCES.values())
 ) -> bool:
     """Return True when memory should be searched for a prompt: it may hold a file besides `known`
     and the to-dos, which their tool shows."""
-    if open_home.settings.recall != "auto" or not open_home.use_memory:
+    if not _is_searched(open_home):
         return False
     if find_long_files(open_home.home, seen, page_chars(open_home.settings.window)):
         return True
@@ -119,9 +137,7 @@ def _with_whole_files(
     whole: dict[str, Mapping[str, Any]] = {}
     most = min(MAX_WHOLE, room // 2)
     for path in dict.fromkeys(paths):
-        text = "\0"
-        with suppress(OSError):
-            text = (current_text(home, path) or "").rstrip()
+        text = _read_text(home, path).rstrip()
         if 0 < len(text) <= min(most, room) and not {"\0", "\ufffd"} & {*text}:
             best: Mapping[str, Any] = next((p for p in passages if p["path"] == path), {"score": 1})
             place = {"path": path, "start_line": 1, "end_line": len(text.splitlines())}
@@ -173,7 +189,7 @@ def find_passages(
 
 def _files_meant(open_home: OpenHome, question: str, cues: Cues) -> list[str]:
     """Return the files that a prompt is about by their names, and the notes of the days that a
-    question names, if these are few. What is kept from the search goes nowhere unasked."""
+    question names, if these are few."""
     today = open_home.now().date()
     days = read_past_days(question, today).spans if cues.asks else ()
     about_todos = days and read_message(question).probabilities["todo_list"] >= LIKELY
@@ -181,12 +197,7 @@ def _files_meant(open_home: OpenHome, question: str, cues: Cues) -> list[str]:
         days = tuple(span for span in days if span[1] < today)
     if not cues.meant and not days:
         return []
-    found = find_files(
-        open_home.home,
-        index_options(open_home.settings),
-        lambda path: path in cues.meant or is_of_day(path, days),
-    )
-    paths = [each.path for each in found]
+    paths = _find_paths(open_home, lambda path: path in cues.meant or is_of_day(path, days))
     notes = [path for path in paths if is_of_day(path, days)]
     return [path for path in paths if path in cues.meant] + notes * (len(notes) <= MAX_DAY_NOTES)
 
@@ -201,10 +212,9 @@ def files_to_offer(
     """Return the files of the workspace, if they are few, for a question about something of the
     user's own to which neither the search nor the head has an answer, and for what is told with a
     number, of which no file was found: a small model makes up an answer, or a file."""
-    settings = open_home.settings
     other = cues.meant or cues.missing or cues.remembers or cues.forgets or cues.errands.tools
     about_todos = cues.lists or cues.near or cues.whole or cues.todos
-    looked = open_home.use_memory and settings.recall == "auto" and worth_looking_up(text, cues)
+    looked = _is_searched(open_home) and worth_looking_up(text, cues)
     if other or about_todos or not looked:
         return ()
     read = read_message(text)
@@ -217,11 +227,10 @@ def files_to_offer(
         wanted = not (elsewhere or found) and any(map(str.isdigit, text))
     if not wanted:
         return ()
-    options = index_options(settings)
-    inside = find_files(open_home.home, options, lambda path: path.startswith(WORKSPACE))
-    paths = [each.path for each in inside if each.path not in SOURCES.values()]
+    paths = _find_paths(open_home, lambda path: path.startswith(WORKSPACE))
     # The names stand outside of any fence, and others may have made them up.
-    files = [path for path in paths if is_plain(path) and break_tokens(path) == path]
+    bare = (path for path in paths if is_plain(path) and break_tokens(path) == path)
+    files = [path for path in bare if path not in SOURCES.values()]
     return (*files,) if len(files) <= MAX_FILES else ()
 
 
@@ -237,16 +246,12 @@ def find_rows(
         return NamedRows()
     found = (each["path"] for each in passages)  # the program's own files have their tools
     paths = dict.fromkeys(path for path in found if path.startswith(WORKSPACE))
-    if cues.named:  # what is kept from the search goes nowhere unasked
-        searched = open_home.use_memory and open_home.settings.recall == "auto"
-        options, is_named = index_options(open_home.settings), frozenset(cues.named).__contains__
-        indexed = find_files(open_home.home, options, is_named) if searched else ()
-        paths = dict.fromkeys(each.path for each in indexed)
+    if cues.named:
+        named = _find_paths(open_home, lambda path: path in cues.named)
+        paths = dict.fromkeys(named if _is_searched(open_home) else ())
     texts: list[tuple[str, str]] = []
     for path in paths:
-        text = ""
-        with suppress(OSError):
-            text = current_text(open_home.home, path) or ""
+        text = _read_text(open_home.home, path)
         if len(text) <= MAX_CHARS:  # of a part the last line may be half a row, or half a secret
             texts.append((path, open_home.masker.mask(text)))
     return find_named_rows(request, texts, open_home.now().date())
@@ -273,20 +278,18 @@ def facts_beside(
     request names, the headings of the table of which it has a row, and what the tables and lists
     add up to of which it has one: it may lack the others. A question that names rows gets each with
     its headings."""
-    text = ""
-    with suppress(OSError):
-        text = current_text(open_home.home, passage["path"]) or ""
-    text = re.sub(r"\r\n?", "\n", text)  # the lines of passages are counted so
-    first, last, today = passage["start_line"], passage["end_line"], open_home.now().date()
-    sums = show_table_facts(text, first, last, request, today)
+    path, first, last = passage["path"], passage["start_line"], passage["end_line"]
+    # The lines of passages are counted with these ends.
+    text, today = re.sub(r"\r\n?", "\n", _read_text(open_home.home, path)), open_home.now().date()
     of_day = ""
-    if day := day_in(passage["path"].rpartition("/")[2]):  # a small model knows no weekdays
+    if day := day_in(path.rpartition("/")[2]):  # a small model knows no weekdays
         named = read_past_days(request, today)
-        of_day = f"\n[{day}: {named.words}]" if is_of_day(passage["path"], named.spans) else ""
-    rows = tell_named_rows(passage["path"], text, first, last, request) if asks else []
+        of_day = f"\n[{day}: {named.words}]" if _lies_in(day, named.spans) else ""
+    sums = show_table_facts(text, first, last, request, today)
+    rows = tell_named_rows(path, text, first, last, request) if asks else []
     told = "".join(f"\n[{row}]" for row in rows)
-    beside = _show_section(text, first) + of_day + show_columns(text, first) + sums
-    return open_home.masker.mask(beside + told)
+    beside = _show_section(text, first) + of_day + show_columns(text, first) + sums + told
+    return open_home.masker.mask(beside)
 
 
 def _show_section(text: str, first: int) -> str:
