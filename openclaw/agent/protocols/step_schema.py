@@ -71,8 +71,7 @@ def step_schema(turn: RunningTurn, toolbox: Toolbox) -> Schema:
         near = () if turn.cues.parts else turn.cues.near  # another part may be about another one
         steps = [_narrow(s, {"item": _those_in(near, s)}) for s in steps]
         steps = [step for step in steps if turn.cues.runs or _tool(step) not in PROGRAMS]
-        about_files = read_message(turn.request).probabilities["file"] >= LIKELY
-        if turn.cues.asks and turn.has_passages and not about_files:
+        if turn.cues.asks and turn.has_passages and not _is_about_files(turn):
             # A small model looks for the words of the question.
             steps = [step for step in steps if _tool(step) != "search_files"]
         ran = any(use.ok and use.tool == "run_shell" for use in turn.uses)
@@ -166,7 +165,13 @@ def _for_files(turn: RunningTurn, calls: list[Schema], read: ToolUse | None = No
     if path and path not in [each.path for each in new]:
         steps += _only(calls, "append_file", path=[path])
     steps += _only(calls, "read_file", path=[each for each in turn.files if each != path])
-    return [*steps, *(each for each in calls if _tool(each) in ("todo", "remember"))]
+    # "Start a page for the 2027 budget" is for none of them.
+    others = {"todo", "remember"} | ({"write_file", *PROGRAMS} if _is_about_files(turn) else set())
+    return [*steps, *(each for each in calls if _tool(each) in others)]
+
+
+def _is_about_files(turn: RunningTurn) -> bool:
+    return read_message(turn.request).probabilities["file"] >= LIKELY
 
 
 def _for_rows(turn: RunningTurn, calls: list[Schema]) -> list[Schema]:

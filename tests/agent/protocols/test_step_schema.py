@@ -712,6 +712,12 @@ def test_of_files_that_may_be_meant_one_is_read_before_it_is_changed(root: Path)
     assert case.values("read_file", "path") == ["notes/plan.md"]
 
 
+def test_a_new_file_may_be_wanted_where_others_are_offered(root: Path) -> None:
+    case = Case(root, "please start a new page for the 2027 budget")
+    case.turn.files = ("notes/trip.md", "notes/plan.md")
+    assert case.tools == {"read_file", "write_file", "todo", "remember"}
+
+
 def test_of_files_that_may_be_meant_only_a_log_gets_a_line_unread(root: Path) -> None:
     case = Case(root, "spent 18.50 on treats")
     case.turn.files = ("notes/trip.md", "workspace/loans.csv")
