@@ -215,7 +215,8 @@ def files_to_offer(
     other = cues.meant or cues.missing or cues.remembers or cues.forgets or cues.errands.tools
     about_todos = cues.lists or cues.near or cues.whole or cues.todos
     looked = _is_searched(open_home) and worth_looking_up(text, cues)
-    if other or about_todos or not looked:
+    # A skill that may fit is to be read, which the steps for files leave out.
+    if other or about_todos or cues.offered or not looked:
         return ()
     read = read_message(text)
     if cues.asks:
