@@ -65,8 +65,9 @@ ABOUT_PAST = re.compile(
 )
 CLAUSE_END = re.compile(r"(?<=[.!?\uff1f])\s+|[,;:]\s+| [\u2013\u2014-] ")
 EXCEPT = re.compile(
-    r"\b(?:except|apart from|(?:all|everything) but|au(?:\u00df|ss)er|sauf|excepto|salvo|tranne|"
-    r"behalve|exceto)\b|\u9664\u4e86|\u4ee5\u5916",
+    r"\b(?:except|apart from|(?:all|everything)(?: is)?(?: done)? but|au(?:\u00df|ss)er|bis auf|"
+    r"sauf|\u00e0 part|hormis|excepto|menos|aparte de|salvo|tranne|a parte|meno|behalve|exceto)\b|"
+    r"\u9664\u4e86|\u4ee5\u5916",
     re.I,
 )
 WANTS = re.compile(

@@ -238,6 +238,9 @@ def test_to_dos_are_named_whole_by_all_of_their_words() -> None:
         ("Got the butter. Kerzen tomorrow.", ()),
         ("everything done except butter and kerzen", ()),
         ("alles erledigt au\u00dfer butter und kerzen", ()),
+        ("bis auf butter ist alles erledigt", ()),
+        ("tout est fait \u00e0 part butter et kerzen", ()),
+        ("tutto fatto a parte butter e kerzen", ()),
         ("i called tom about the car", ("Call Tom about the car",)),
         ("the car is fine", ()),
     ):
