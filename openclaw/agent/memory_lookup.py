@@ -34,6 +34,7 @@ from openclaw.receipt import TODO_FILE
 from openclaw.retrieval.scan import find_files, index_options
 from openclaw.retrieval.units import day_in
 from openclaw.security.untrusted import break_tokens, fence
+from openclaw.storage.file_kinds import kind_by_name
 from openclaw.storage.home import Home
 from openclaw.tools.paths import current_text, is_plain
 from openclaw.types import PromptKind
@@ -232,7 +233,12 @@ def files_to_offer(
     # The names stand outside of any fence, and others may have made them up.
     bare = (path for path in paths if is_plain(path) and break_tokens(path) == path)
     files = [path for path in bare if path not in SOURCES.values()]
-    return (*files,) if len(files) <= MAX_FILES else ()
+    few = files if len(files) <= MAX_FILES else ()
+    return tuple(path for path in few if _may_be_read(open_home.home, path))
+
+
+def _may_be_read(home: Home, path: str) -> bool:
+    return kind_by_name(path) == "pdf" or "\0" not in _read_text(home, path)
 
 
 def find_rows(

@@ -270,6 +270,13 @@ def test_a_passage_comes_with_the_heading_above_it(searching: Talk, text: str, b
     assert beside in request.messages[-1].content
 
 
+def test_a_picture_is_not_offered_to_be_read(searching: Talk) -> None:
+    files = {"rex.png": "\x89PNG\0", "vet.pdf": "%PDF-\0"}
+    request = request_with_files(searching, "how much have I spent so far?", **files)
+    offered = "workspace/expenses.csv, workspace/pets.md, workspace/vet.pdf"
+    assert f"Files: {offered}\n" in request.messages[-1].content
+
+
 def test_no_file_is_offered_where_a_skill_is(searching: Talk) -> None:
     skill = searching.root / "skills" / "bread-baking"
     skill.mkdir()
