@@ -13,6 +13,7 @@ from openclaw import events
 from openclaw.agent.prompt import SOURCES
 from openclaw.agent.request import RequestBuilder
 from openclaw.agent.window import page_chars
+from openclaw.frozen import frozen
 from openclaw.home.open_home import OpenHome
 from openclaw.memory.markdown import read_page
 from openclaw.memory.named_rows import MAX_CHARS, NamedRows, find_named_rows, tell_named_rows
@@ -36,6 +37,7 @@ from openclaw.retrieval.units import day_in
 from openclaw.security.untrusted import break_tokens, fence
 from openclaw.storage.file_kinds import kind_by_name
 from openclaw.storage.home import Home
+from openclaw.tools.memory_tools import show_passage
 from openclaw.tools.paths import current_text, is_plain
 from openclaw.types import PromptKind
 
@@ -203,6 +205,70 @@ def _files_meant(open_home: OpenHome, question: str, cues: Cues) -> list[str]:
     return [path for path in paths if path in cues.meant] + notes * (len(notes) <= MAX_DAY_NOTES)
 
 
+@frozen
+class Found:
+    """What a prompt is about, of the user's files.
+
+    cues      those of the prompt, with what the rest tells
+    passages  those that are shown
+    files     those that are offered by their names
+    rows      those that it may change
+    due       lines that tell the to-dos of a day, by their texts
+    """
+
+    cues: Cues
+    passages: Sequence[Mapping[str, Any]]
+    files: tuple[str, ...]
+    rows: NamedRows
+    due: Mapping[str, str]
+
+
+def match_found(
+    open_home: OpenHome,
+    text: str,
+    cues: Cues,
+    passages: Sequence[Mapping[str, Any]],
+    left_out: Sequence[Mapping[str, Any]],
+    todos: Todos,
+    *,
+    alone: bool,
+) -> Found:
+    """Match a prompt, the passages found for it and the to-dos. One that is not `alone`, but
+    of several requests or with a skill, gets no files and rows."""
+    if any(each["path"] in cues.meant for each in passages):  # then it need not be read first
+        cues = replace(cues, meant=())
+    files: tuple[str, ...] = ()
+    rows = NamedRows()
+    if alone:
+        files = files_to_offer(open_home, text, cues, passages, left_out)
+        paths = [*(each["path"] for each in (*passages, *left_out)), *files]
+        rows = _find_rows(open_home, text, cues, paths)
+    in_table = any(each.row.heads for each in rows.edits)
+    if rows.surely or (in_table and cues.unclear):
+        rows, cues = replace(rows, surely=True), without_todos(cues)
+    cues = todos_found(cues, todos, passages)
+    cues, due = todos_by_day(text, cues, todos, passages, open_home.now().date())
+    if cues.due:  # these are told, and others are not asked for
+        passages = [each for each in passages if each["path"] != TODO_FILE]
+    return Found(cues, passages, files, rows, due)
+
+
+def show_found(open_home: OpenHome, text: str, found: Found) -> Iterator[tuple[str, str]]:
+    """Yield the texts that go with a prompt, each with the path that it is from: the passages with
+    what stands beside them; the rows that it may change as their headings tell them; else the last
+    line of each log that is offered: others may have written them too."""
+    for each in found.passages:
+        beside = _facts_beside(open_home, each, text, asks=found.cues.asks)
+        yield each["path"], show_passage(each) + beside
+    rows, shown = found.rows, {each["path"] for each in found.passages}
+    for edit in rows.edits:
+        if edit.row.path not in shown:
+            yield edit.row.path, f"{edit.row.path}: {edit.row.told()}"
+    for new in () if rows.edits else rows.new:
+        if new.last_of_log and new.path in found.files:
+            yield new.path, f"{new.path}: {new.last_of_log}"
+
+
 def files_to_offer(
     open_home: OpenHome,
     text: str,
@@ -241,17 +307,15 @@ def _may_be_read(home: Home, path: str) -> bool:
     return kind_by_name(path) == "pdf" or "\0" not in _read_text(home, path)
 
 
-def find_rows(
-    open_home: OpenHome, request: str, cues: Cues, passages: Sequence[Mapping[str, Any]]
-) -> NamedRows:
+def _find_rows(open_home: OpenHome, request: str, cues: Cues, found: Iterable[str]) -> NamedRows:
     """Find the rows of tables that a request names which may change them, when it is about no
-    to-do: those of the files that it names, else of which passages were found."""
+    to-do: those of the files that it names, else of the files that were found for it."""
     about_todos = cues.lists or cues.near or cues.whole or cues.done or surely_adds(request)
     other = cues.fact or cues.missing or cues.skill or cues.errands.tools or cues.command
     is_text = read_message(request).has("text") and not any(map(str.isdigit, request))
     if cues.asks or about_todos or other or is_text or cues.parts or QUESTION_MARK.search(request):
         return NamedRows()
-    found = (each["path"] for each in passages)  # the program's own files have their tools
+    # The program's own files have their tools.
     paths = dict.fromkeys(path for path in found if path.startswith(WORKSPACE))
     if cues.named:
         named = _find_paths(open_home, lambda path: path in cues.named)
@@ -264,21 +328,7 @@ def find_rows(
     return find_named_rows(request, texts, open_home.now().date())
 
 
-def rows_beside(
-    rows: NamedRows, passages: Sequence[Mapping[str, Any]], files: Collection[str]
-) -> Iterator[tuple[str, str]]:
-    """Yield the named rows, with their headings, of the files of which no passage goes along; where
-    none is named the last line of each log of the `files` that are offered."""
-    shown = {each["path"] for each in passages}
-    for edit in rows.edits:
-        if edit.row.path not in shown:
-            yield edit.row.path, edit.row.told()
-    for new in () if rows.edits else rows.new:
-        if new.last_of_log and new.path in files:
-            yield new.path, new.last_of_log
-
-
-def facts_beside(
+def _facts_beside(
     open_home: OpenHome, passage: Mapping[str, Any], request: str, *, asks: bool
 ) -> str:
     """Return lines to stand below a passage: the heading above it, that a note is of the day that a

@@ -14,15 +14,11 @@ from typing import Any
 from openclaw import events
 from openclaw.agent.loop import Loop, TurnLimits
 from openclaw.agent.memory_lookup import (
-    facts_beside,
-    files_to_offer,
     find_passages,
-    find_rows,
+    match_found,
     needs_recall,
     other_todos,
-    rows_beside,
-    todos_by_day,
-    todos_found,
+    show_found,
 )
 from openclaw.agent.past_conversations import find_archived
 from openclaw.agent.prompt import REQUIRED, SOURCES, hard_rules, make_tail
@@ -44,13 +40,12 @@ from openclaw.errors import PromptTooLarge
 from openclaw.frozen import frozen
 from openclaw.history.turns import State
 from openclaw.home.open_home import OpenHome
-from openclaw.memory.named_rows import NamedRows
 from openclaw.memory.todos import Todos
 from openclaw.messages import NO_RECORD, Entry, Material, Prompt, TurnRecord
 from openclaw.models.base import ModelCard
 from openclaw.models.profile import reply_limits, window_notice
 from openclaw.nlp.classifier import read_message
-from openclaw.nlp.intent import FILE, Cues, is_small_talk, read_cues, without_todos
+from openclaw.nlp.intent import FILE, Cues, is_small_talk, read_cues
 from openclaw.nlp.several_requests import only_adds, split_request
 from openclaw.receipt import NO_CHANGES, TODO_FILE, Receipt
 from openclaw.security.audit import Audit
@@ -58,7 +53,6 @@ from openclaw.security.masking import disarm_masks, tell_masked
 from openclaw.security.untrusted import draw_nonce
 from openclaw.sessions.session import Session, mask_entry, mask_session, without
 from openclaw.storage.home import Home
-from openclaw.tools.memory_tools import show_passage
 from openclaw.tools.paths import visible_files
 from openclaw.tools.skill_tools import TurnSkills, fill_instructions, find_user_skill
 from openclaw.types import Shown, ToolProblem, TurnChanges, timestamp
@@ -172,27 +166,11 @@ def prepare_turn(
     passages, left_out = yield from find_passages(
         builder, text, asked, attached, cues, looks_up=looks_up, ahead=ahead
     )
-    if any(each["path"] in cues.meant for each in passages):  # then it need not be read first
-        cues = replace(cues, meant=())
-    one = not (instructions or orders)
-    files = files_to_offer(open_home, text, cues, passages, left_out) if one else ()
-    found = (*passages, *left_out, *({"path": each} for each in files))
-    rows = find_rows(open_home, text, cues, found) if one else NamedRows()
-    in_table = any(each.row.heads for each in rows.edits)
-    if rows.surely or (in_table and cues.unclear):
-        rows, cues = replace(rows, surely=True), without_todos(cues)
+    alone = not (instructions or orders)
     now, shown_todos = open_home.now(), todos if open_home.use_memory else Todos()
-    cues = todos_found(cues, shown_todos, passages)
-    cues, by_day = todos_by_day(text, cues, shown_todos, passages, now.date())
-    if cues.due:  # these are told, and others are not asked for
-        passages = [each for each in passages if each["path"] != TODO_FILE]
-    fenced = provenance.fence_passages(
-        [
-            (each["path"], show_passage(each) + facts_beside(open_home, each, text, asks=cues.asks))
-            for each in passages
-        ]
-        + [(path, f"{path}: {row}") for path, row in rows_beside(rows, passages, files)]
-    )
+    found = match_found(open_home, text, cues, passages, left_out, shown_todos, alone=alone)
+    cues, passages = found.cues, found.passages
+    fenced = provenance.fence_passages(show_found(open_home, text, found))
     if session.archived and (cues.asks or "?" in text):
         fenced += provenance.fence_archived(find_archived(open_home, session, text))
 
@@ -201,9 +179,9 @@ def prepare_turn(
     language = open_home.settings.language
     lines = [
         *cues.lines,
-        *by_day.values(),
-        *other_todos(text, cues, shown_todos, {*due, *by_day}, found=bool(fenced)),
-        *([f"Files: {', '.join(files)}"] if files else ()),
+        *found.due.values(),
+        *other_todos(text, cues, shown_todos, {*due, *found.due}, found=bool(fenced)),
+        *([f"Files: {', '.join(found.files)}"] if found.files else ()),
         *[f"Do this first: {words}" for words, _ in orders[:1]],
         *builder.toolbox.beside(native=protocol.name == "native"),
         *(ELSEWHERE.format(folder=folder) for folder in open_home.elsewhere),
@@ -231,7 +209,7 @@ def prepare_turn(
     provenance.inherit()
     searched = open_home.settings.recall == "auto"
     turn = RunningTurn(user, rules, cues, has_passages=bool(fenced), searched=searched)
-    turn.rows, turn.files, turn.skill = rows, files, instructions
+    turn.rows, turn.files, turn.skill = found.rows, found.files, instructions
     if orders:  # one after the other, each by the words that are about it
         turn.cues, turn.orders_left = orders[0][1], orders[1:]
     receipt = partial(receipt_of, open_home.home, provenance.turn_changes)
