@@ -133,12 +133,13 @@ def coverage(
 
     A word that no chunk has weighs most, so a short question about unknown things is covered badly.
     It does not count beside enough known ones: those of a long question say how it is asked; nor
-    in an `order`, which names new things ("change the hotel to Lisboa Plaza").
+    beside `days` ("what is planned for Tuesday?"), nor in an `order`, which names new things
+    ("change the hotel to Lisboa Plaza").
     """
     held = np.zeros(count, np.float32)
     mass = 0.0
     found = sorted((postings(term)[0] for term in terms), key=lambda of: (not len(of), len(of)))
-    if order:
+    if order or len(days):
         found = [holders for holders in found if len(holders)]
     for holders in [*found[:RAREST], *([days] if len(days) else [])]:
         idf = _idf(len(holders), count)
@@ -282,8 +283,8 @@ def _notes(question: Question, chunk: StoredChunk, *, dated: bool) -> dict[str, 
     if dated:
         same = any(first <= chunk.date <= last for first, last in question.dates)
         notes[f"date {chunk.date}" if same else TELLS_OF_DAY] = BONUS
-    if chunk.is_heading and TELLS_OF_DAY not in notes:  # it stands for the plan of that day
-        notes["a heading"] = -BONUS
+    if chunk.is_heading:  # of that day it stands for the plan, else only for what is below it
+        notes["a heading"] = BONUS if TELLS_OF_DAY in notes else -BONUS
     if chunk.label and _is_named(chunk.label, question.names):
         notes[f"said of {chunk.label}"] = BONUS
     return notes

@@ -252,6 +252,8 @@ def test_coverage_is_the_share_of_the_rare_words_and_unknown_words_count() -> No
     assert 0 < both[0] < 0.5
     assert coverage(["port", "zyxomma"], postings_of, rows, 3)[0] < 0.2
     assert coverage([], postings_of, rows, 3).tolist() == [0, 0, 0]
+    # "What is in the zyxomma for Tuesday?" asks for the day, whatever it is called.
+    assert coverage(["zyxomma"], postings_of, rows, 3, days=np.array([1])).tolist() == [0, 1, 0]
 
 
 def test_the_commoner_words_of_a_long_question_do_not_count() -> None:
