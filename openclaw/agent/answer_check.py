@@ -48,7 +48,9 @@ OWN_WORDS = "These are not words for the user. Tell the user in one plain senten
 ECHO = "These are the user's words. Do what they want with a tool, or answer them."
 COPIED_LINE = "That is only what is known already. Write the text that the user asks for."
 WHICH = "Tell the user that no to-do has these words, and ask which one is meant."
-ONLY_TODAY = "The date {day} is today's and stands in no file. Say the same without it."
+ONLY_TODAY = (
+    "The date {day} is today's and stands in no file. Answer from the files, or without a date."
+)
 FEWEST_LETTERS = 25
 """A shorter text may be a name or a figure, which has no language."""
 FEWEST_SIGNS = 6
