@@ -41,6 +41,7 @@ from openclaw.tools.results import DEFAULT_LIMITS, ResultLimits
 from openclaw.tools.text_edits import (
     NEWLINE,
     append_text,
+    check_rows,
     count_lines,
     format_diff_lines,
     is_renamed,
@@ -210,6 +211,7 @@ class FileTools:
             raise ToolProblem(f"{name} already holds exactly this text.")
         if base is not None and old and old.strip():
             base = self._base_as_read(name, base)
+        check_rows(name, old or "", new)
         return _Plan(target, name, base, old, new)
 
     def _plan_edit(self, path: str, find: str, replace: str) -> _Plan:
@@ -229,6 +231,7 @@ class FileTools:
             raise ToolProblem(f"{displaced} is another row. append_file adds one at the end.")
         if new.count("\n") != old.count("\n"):
             _check_todos(name, old)
+        check_rows(name, old, new)
         return _Plan(target, name, base, old, new, line)
 
     def _plan_append(self, path: str, text: str) -> _Plan:
@@ -239,6 +242,7 @@ class FileTools:
         if name == TODO_FILE and (lines := [line for line in text.splitlines() if line.strip()]):
             return _Plan(target, name, base, old, add_todos(old or "", "", lines)[0])
         new = append_text(old or "", text, markdown=target.suffix == ".md")
+        check_rows(name, old or "", new)
         return _Plan(target, name, base, old, new)
 
     def write_file(self, path: str, content: str) -> str:

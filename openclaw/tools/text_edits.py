@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import difflib
 import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import repeat
 
 from openclaw.memory.markdown import read_page
-from openclaw.memory.tables import CELL_END, is_table_rule, table_rows
+from openclaw.memory.tables import CELL_END, NUMBER, is_table_rule, table_rows
 from openclaw.storage.merge import count_same
 from openclaw.types import ToolProblem
 
@@ -17,6 +21,7 @@ _NO_ROW = re.compile(r"^(?:[-*+>]|#+|\d+[.)])[ \t]|[.!?:]$")
 """A heading, an item of a list, a quotation or a sentence."""
 _BULLET = re.compile(r"[-*+] (?:\[[ xX]\] )?(?=\S)")
 _NO_ITEMS = re.compile(rf"^[\s|`~<]|{_NO_ROW.pattern}", re.MULTILINE)
+_LETTER = re.compile(r"[^\W\d_]")
 _COMMENTS = re.compile(r"\s*(?:<!--(?:(?!-->).)*-->\s*)*")
 _AS_NEAR = 2 / 3
 """Lines that have less in common with a text than this share of what the nearest has are not it."""
@@ -80,7 +85,8 @@ def with_newline(text: str) -> str:
 def append_text(old: str, text: str, *, markdown: bool) -> str:
     """Append a text on lines of its own, as a small model means it: behind a table as a row, behind
     a list of Markdown as items, rows below the last table with as many columns, also where more
-    text follows it. Raises ToolProblem for an empty text."""
+    text follows it. Raises ToolProblem for an empty text, and for a line with other than as many
+    parts as the table that it stands behind."""
     lines, given = old.splitlines(), text.strip().splitlines()
     last = lines[-1] if lines else ""
     if last.startswith("|"):
@@ -100,18 +106,67 @@ def append_text(old: str, text: str, *, markdown: bool) -> str:
 def _as_rows(text: str, lines: list[str]) -> str:
     """Return a text behind a table as it stands there: a line with as many parts between bars or
     commas as the table has columns is a row, and its headings are not repeated. A sentence, a
-    heading and an item of a list are none."""
+    heading and an item of a list are none. Raises ToolProblem for another number of parts."""
     given = text.strip().splitlines()
     if len(given) > 2 and given[0] in lines and is_table_rule(given[1]):
         text = "\n".join(given[2:])
     inner = text.strip().removeprefix("|").removesuffix("|")
     parts = CELL_END.split(inner) if "|" in inner else inner.split(",")
-    cells = [part.strip() for part in parts]
-    is_text = "|" not in inner and _NO_ROW.search(inner)
-    columns = len([*table_rows(lines)][-1][1])
-    if len(cells) == columns and "\n" not in inner and not is_text:
-        return f"| {' | '.join(cells)} |"
-    return text
+    is_text = "|" not in inner and (len(parts) == 1 or _NO_ROW.search(inner))
+    if is_text or "\n" in inner:
+        return text
+    heads = [*table_rows(lines)][-1][1]
+    if len(parts) == len(heads):
+        return f"| {' | '.join(part.strip() for part in parts)} |"
+    if len(parts) <= len(heads) / 2 or ": " in inner:  # "Paid: Ott, Seitz"
+        return text
+    raise _misfit_problem(parts, heads)
+
+
+def check_rows(name: str, old: str, new: str) -> None:
+    """Raise ToolProblem for a new row with more or fewer cells than its table has columns, when all
+    its rows of before have as many, or with words in a column of numbers; and for a .csv of which
+    no line is left."""
+    is_csv, kept = name.endswith(".csv"), {*old.splitlines()}.intersection(new.splitlines())
+    read = _read_records if is_csv else _read_table_rows
+    before = [*read(old)]
+    if is_csv and before and not kept:
+        raise ToolProblem("No row would be left. edit_file changes one, append_file adds one.")
+    tables: dict[Sequence[str], list[Sequence[str]]] = {}
+    for heads, cells, _ in before:
+        tables.setdefault(heads, []).append(cells)
+    for heads, cells, line in read(new):
+        rows = tables.get(heads, [])
+        if line in kept or any(len(row) != len(heads) for row in rows):
+            continue
+        if len(cells) != len(heads):
+            raise _misfit_problem(cells, heads)
+        for head, cell, *column in zip(heads, cells, *rows, strict=True):
+            if len(column) > 1 and _LETTER.search(cell) and all(map(NUMBER.fullmatch, column)):
+                raise ToolProblem(f"{head} is a column of numbers, and {cell} is none.")
+
+
+_TableRow = tuple[tuple[str, ...], Sequence[str], str]
+"""The headings, the cells and the line."""
+
+
+def _read_table_rows(text: str) -> Iterator[_TableRow]:
+    lines = text.splitlines()
+    rows = table_rows(lines)
+    yield from ((tuple(heads), cells, lines[at]) for at, heads, cells in rows if cells)
+
+
+def _read_records(text: str) -> Iterator[_TableRow]:
+    lines = [line for line in text.splitlines() if line.strip()]
+    with suppress(csv.Error):  # a field is too long
+        records = [tuple(next(csv.reader([line]))) for line in lines]
+        if records and len(records[0]) > 1:
+            yield from zip(repeat(records[0]), records[1:], lines[1:], strict=False)
+
+
+def _misfit_problem(cells: Sequence[str], heads: Sequence[str]) -> ToolProblem:
+    columns = " | ".join(heads)
+    return ToolProblem(f"A row has {len(heads)} cells: | {columns} |. {len(cells)} were given.")
 
 
 def _end_of_table(text: str, rows: list[str]) -> int:

@@ -432,6 +432,32 @@ def test_a_line_with_as_many_parts_as_a_table_has_columns_becomes_its_row(
         assert path.read_text("utf-8") == f"{table}{text}\n"
 
 
+def test_a_row_with_other_than_as_many_cells_as_its_table_has_columns_is_not_written(
+    files: FileTools, home: Home
+) -> None:
+    table = "| who | what | pieces |\n|---|---|---|\n| Ott | plates | 8 |\n"
+    (home.workspace / "orders.md").write_text(table, "utf-8")
+    costs = "day,what,euros\n1 May,tea,3\n1 May,jam,2.50\n"
+    (home.workspace / "costs.csv").write_text(costs, "utf-8")
+    for told in (
+        problem(files.append_file, "orders.md", "Seitz, plates"),
+        problem(files.append_file, "orders.md", "| Seitz | plates |"),
+        problem(files.edit_file, "orders.md", "| 8 |", "| 8 | paid |"),
+        problem(files.append_file, "costs.csv", "2 May,bread,4,50"),
+        problem(files.edit_file, "costs.csv", "tea,3", "tea,3,paid"),
+    ):
+        assert told.startswith("A row has 3 cells: | ")
+    assert problem(files.append_file, "costs.csv", "2 May,tea,two") == (
+        "euros is a column of numbers, and two is none."
+    )
+    files.read_file("costs.csv")
+    assert problem(files.write_file, "costs.csv", ",2 May").startswith("No row would be left.")
+    files.append_file("costs.csv", '2 May,bread,"4,50"')  # one cell
+    columns = table.replace("| pieces |", "| pieces | paid |").replace("|---|", "|---|---|", 1)
+    (home.workspace / "orders.md").write_text(columns, "utf-8")
+    files.edit_file("orders.md", "| 8 |", "| 8 | yes |")  # a column grows row by row
+
+
 def test_rows_go_below_the_last_table_with_as_many_columns(files: FileTools, home: Home) -> None:
     table = "| day | miles |\n|---|---|\n| Monday | 4 |\n"
     plan = f"# Runs\n\n{table}\nShoes: 40 miles\n\n| who | what | when |\n|---|---|---|\n\nEnd\n"
