@@ -1,6 +1,6 @@
 """An editor, made of the SDK's own client, that checks every message it gets.
 
-async with editing(home) as editor:  # the agent in a process of its own, over real pipes
+async with editing() as editor:
     talk = await editor.begin(home)
     assert await editor.say(talk, "Hello.") == "end_turn"
     assert editor.answer == "Good day."
@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from acp import spawn_agent_process, text_block
+from acp import connect_to_agent, run_agent, spawn_agent_process, text_block
 from acp.connection import StreamDirection, StreamEvent
 from acp.schema import (
     CloseSessionResponse,
@@ -30,6 +31,8 @@ from acp.schema import (
     SessionNotification,
     SetSessionModeResponse,
 )
+
+from openclaw.server.acp.editor_agent import EditorAgent
 
 ANSWERS = (
     NewSessionResponse, InitializeResponse, PromptResponse, ListSessionsResponse,
@@ -150,13 +153,35 @@ def _is_same(kind: Any, sent: dict[str, Any]) -> bool:
 
 
 @asynccontextmanager
-async def editing(*words: str, decide: Decide | None = None) -> AsyncIterator[Editor]:
-    """An editor that has started `openclaw acp`, with these words in front of it."""
+async def editing(decide: Decide | None = None) -> AsyncIterator[Editor]:
+    """An editor and the agent in one process, with a pipe between them."""
+    editor, agent = Editor(decide), EditorAgent(None)
+    mine, its = [await asyncio.open_connection(sock=end) for end in socket.socketpair()]
+    unstable = {"use_unstable_protocol": True}
+    answering = asyncio.create_task(run_agent(cast(Any, agent), *its[::-1], **unstable))
+    editor.agent = connect_to_agent(
+        cast(Any, editor), *mine[::-1], observers=[editor.hear], **unstable
+    )
+    try:
+        await editor.agent.initialize(protocol_version=1)
+        yield editor
+    finally:
+        await editor.agent.close()
+        for _, writer in (mine, its):
+            writer.close()
+            await writer.wait_closed()
+        await answering
+        agent.end()
+
+
+@asynccontextmanager
+async def starting(decide: Decide | None = None) -> AsyncIterator[Editor]:
+    """An editor that has started `openclaw acp`."""
     editor = Editor(decide)
     client: Any = editor  # an editor without files and terminals of its own
     started = spawn_agent_process(
         client,
-        *(sys.executable, "-m", "openclaw", *words, "acp"),
+        *(sys.executable, "-m", "openclaw", "acp"),
         env=dict(os.environ),
         use_unstable_protocol=True,
         transport_kwargs={"stderr": None},
@@ -169,12 +194,14 @@ async def editing(*words: str, decide: Decide | None = None) -> AsyncIterator[Ed
 
 
 def in_editor(
-    use: Callable[[Editor], Coroutine[Any, Any, None]], *words: str, decide: Decide | None = None
+    use: Callable[[Editor], Coroutine[Any, Any, None]],
+    decide: Decide | None = None,
+    start: Callable[[Decide | None], AbstractAsyncContextManager[Editor]] = editing,
 ) -> None:
     """Use an editor."""
 
     async def run() -> None:
-        async with editing(*words, decide=decide) as editor:
+        async with start(decide) as editor:
             await use(editor)
 
     asyncio.run(run())

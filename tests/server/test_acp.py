@@ -1,5 +1,5 @@
-"""The agent for editors with the SDK's own client, over real standard input and output. Each
-message of the agent is checked against the schema (`tests.fakes.editor.check`)."""
+"""The agent for editors with the SDK's own client; once, and after a kill, over real standard input
+and output. Each message of the agent is checked against the schema (`tests.fakes.editor.check`)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from acp.helpers import embedded_text_resource, image_block, resource_block
 
 from openclaw.storage.new_home import create_home
 from openclaw.storage.program import RUN_VARIABLE
-from tests.fakes.editor import Editor, in_editor
+from tests.fakes.editor import Editor, in_editor, starting
 
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -111,7 +111,7 @@ def test_a_conversation_is_told_as_it_happens_and_told_again_when_it_is_loaded(
         assert editor.text("user_message_chunk") == "Put milk into list.md instead of bread."
         assert (editor.text(), len(editor.calls())) == before
 
-    in_editor(use)
+    in_editor(use, start=starting)
 
 
 def test_a_call_runs_only_after_an_answer_to_its_own_question(
@@ -219,7 +219,7 @@ def test_what_a_killed_agent_has_saved_is_told_again(home: Path, fake_ollama: Fa
         )
         await editor.until(lambda: "was interrupted" in editor.text("agent_thought_chunk"))
 
-    in_editor(write, decide=choosing("once"))
+    in_editor(write, choosing("once"), starting)
     in_editor(read)
 
 
@@ -318,7 +318,7 @@ def test_what_an_editor_attaches_goes_along_as_on_the_command_line(
         picture = image_block(base64.b64encode(PIXEL).decode(), "image/png")
         with pytest.raises(RequestError, match="image"):
             await editor.say(talk, picture)
-        assert await editor.say(talk, "tea " * 50_000) == "refusal"
+        assert await editor.say(talk, "tea " * 20_000) == "refusal"
 
     in_editor(use)
 
