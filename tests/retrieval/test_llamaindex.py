@@ -5,20 +5,17 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import bm25s
 import numpy as np
 import numpy.typing as npt
 import pytest
-from llama_index.core.schema import MetadataMode, QueryBundle
-from llama_index.core.settings import Settings
 
 from openclaw.errors import ModelFailed
 from openclaw.retrieval import ranking
 from openclaw.retrieval.index_store import IndexStore
 from openclaw.retrieval.indexer import Indexer
-from openclaw.retrieval.llamaindex import StoredBM25, word_index
 from openclaw.retrieval.ranking import UNRELATED
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.retrieval.search import Search
@@ -27,7 +24,20 @@ from openclaw.retrieval.tokens import words
 from openclaw.storage.home import Home
 from tests.fakes.embedder import WordEmbedder
 from tests.fakes.index import embed_pending, matrix_of
+from tests.fakes.late import Late
 from tests.fakes.loaded import loaded_by
+
+if TYPE_CHECKING:
+    from llama_index.core.schema import MetadataMode, QueryBundle
+
+    from openclaw.retrieval.llamaindex import StoredBM25, word_index
+else:
+    MetadataMode, QueryBundle = (
+        Late("llama_index.core.schema", name) for name in ("MetadataMode", "QueryBundle")
+    )
+    StoredBM25, word_index = (
+        Late("openclaw.retrieval.llamaindex", name) for name in ("StoredBM25", "word_index")
+    )
 
 NOTES = """# House
 
@@ -288,6 +298,8 @@ def test_words_answer_alone_when_the_vector_fails(
 def test_nothing_of_llama_index_is_set_or_printed(
     home: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    from llama_index.core.settings import Settings
+
     names = ("_llm", "_embed_model", "_callback_manager", "_node_parser", "_transformations")
     before = [vars(Settings).get(name) for name in names]
     for name in names:

@@ -16,12 +16,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from llama_index.core.schema import BaseNode
-from llama_index.core.vector_stores.types import BasePydanticVectorStore
 
 from openclaw.cli.main import run
 from openclaw.config.file import read_values
@@ -37,14 +35,26 @@ from openclaw.retrieval.shared_store import (
     parameters,
     run_for,
 )
-from openclaw.retrieval.shared_vectors import LEASE_SECONDS, SharedVectors, open_shared
 from openclaw.storage.home import Home
 from tests.data.sample import sample
 from tests.fakes.embedder import WordEmbedder
 from tests.fakes.files import write_file
-from tests.fakes.memory_store import MemoryStore
+from tests.fakes.late import Late
 from tests.fakes.ollama_server import FakeModel, FakeOllama
 from tests.fakes.vector_servers import MilvusServer, PostgresServer
+
+if TYPE_CHECKING:
+    from llama_index.core.schema import BaseNode
+    from llama_index.core.vector_stores import types
+
+    from openclaw.retrieval import shared_vectors
+    from openclaw.retrieval.shared_vectors import SharedVectors
+    from tests.fakes.memory_store import MemoryStore
+else:
+    types = Late("llama_index.core.vector_stores.types")
+    shared_vectors = Late("openclaw.retrieval.shared_vectors")
+    SharedVectors = Late("openclaw.retrieval.shared_vectors", "SharedVectors")
+    MemoryStore = Late("tests.fakes.memory_store", "MemoryStore")
 
 TODAY = 20_000
 TOP = Path(__file__).resolve().parents[2]
@@ -104,7 +114,7 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServe
     server.close()
 
 
-Make = Callable[[Any], SharedVectors]
+Make = Callable[[Any], "SharedVectors"]
 
 
 SERVERS = [pytest.param(kind, marks=pytest.mark.slow) for kind in ("postgres", "milvus")]
@@ -116,7 +126,7 @@ def make(request: pytest.FixtureRequest) -> Make:
     if request.param != "memory":
         server = request.getfixturevalue(request.param)
         name = f"h{random.randrange(10**9)}"
-        return lambda embedder: open_shared(server.store, name, embedder, {})
+        return lambda embedder: shared_vectors.open_shared(server.store, name, embedder, {})
     stores: dict[str, MemoryStore] = {}
     return lambda embedder: SharedVectors(
         "MemoryStore",
@@ -361,7 +371,7 @@ def test_what_a_killed_clone_has_claimed_is_left_to_it_for_the_lease(
     one = clone(make, keeps=False)
     one.search.refresh()
     make(one.embedder).claim([context_key(*parts) for parts in contexts(one, "workspace/trip.md")])
-    seconds[0] += LEASE_SECONDS - 1
+    seconds[0] += shared_vectors.LEASE_SECONDS - 1
     assert one.search.embed(seconds=60) == 2
     seconds[0] += 1
     assert one.search.embed() == 0
@@ -548,7 +558,9 @@ def others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], A
     monkeypatch.syspath_prepend(str(tmp_path))
     for module in ("others", "broken"):
         monkeypatch.delitem(sys.modules, f"llama_index.vector_stores.{module}", raising=False)
-    return lambda name: find_class(f"llama_index.vector_stores.{name}", BasePydanticVectorStore)
+    return lambda name: find_class(
+        f"llama_index.vector_stores.{name}", types.BasePydanticVectorStore
+    )
 
 
 @pytest.mark.parametrize(
@@ -569,7 +581,7 @@ def test_a_class_that_will_not_do_says_why(
     others: Callable[[str], Any], path: str, message: str
 ) -> None:
     with pytest.raises(StoreFailed, match=message):
-        find_class(path, BasePydanticVectorStore)
+        find_class(path, types.BasePydanticVectorStore)
 
 
 def test_a_wrong_argument_is_named_with_the_nearest_one(others: Callable[[str], Any]) -> None:
@@ -613,7 +625,7 @@ def test_a_variable_that_is_missing_is_named() -> None:
     pytest.importorskip("llama_index.vector_stores.milvus")
     given = {"class": "llama_index.vector_stores.milvus.MilvusVectorStore", "uri": "${NOT_SET}"}
     with pytest.raises(StoreFailed, match="the variable NOT_SET is not set"):
-        open_shared(given, "x", WordEmbedder(), {})
+        shared_vectors.open_shared(given, "x", WordEmbedder(), {})
 
 
 def test_a_secret_is_not_told(closed_port: int) -> None:
@@ -627,7 +639,7 @@ def test_a_secret_is_not_told(closed_port: int) -> None:
         "database": "${KEY}",
     }
     with pytest.raises(StoreFailed) as caught:
-        open_shared(given, "x", WordEmbedder(), {"KEY": "very-secret"})
+        shared_vectors.open_shared(given, "x", WordEmbedder(), {"KEY": "very-secret"})
     assert "Connection refused" in str(caught.value)
     assert "very-secret" not in str(caught.value)
 
@@ -748,7 +760,7 @@ def test_the_settings_of_the_docs_name_classes_that_will_do(kind: str) -> None:
     [block] = [block for block in blocks if f".{kind}." in block]
     index = build({name: value for name, (value, _) in read_values(block).items()}).index
     assert index.store
-    known = parameters(find_class(index.store["class"], BasePydanticVectorStore))
+    known = parameters(find_class(index.store["class"], types.BasePydanticVectorStore))
     assert set(index.store) - {"class", "uri", "token"} <= set(known)
     shared = choose_store(index.store, index.id, keeps=True)
     told: list[Any] = []

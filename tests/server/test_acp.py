@@ -12,21 +12,26 @@ import subprocess
 import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.fakes.command import openclaw
-from tests.fakes.ollama_server import Answer, FakeOllama, Line
-
-pytest.importorskip("acp")
-
-from acp import RequestError, resource_link_block
-from acp.helpers import embedded_text_resource, image_block, resource_block
-
 from openclaw.storage.new_home import create_home
 from openclaw.storage.program import RUN_VARIABLE
-from tests.fakes.editor import Editor, in_editor, starting
+from tests.fakes.command import openclaw
+from tests.fakes.late import Late
+from tests.fakes.needs import needs_acp
+from tests.fakes.ollama_server import Answer, FakeOllama, Line
+
+if TYPE_CHECKING:
+    import acp
+
+    from tests.fakes.editor import Editor, in_editor, starting
+else:
+    acp = Late("acp")
+    in_editor, starting = (Late("tests.fakes.editor", name) for name in ("in_editor", "starting"))
+
+pytestmark = needs_acp
 
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -102,7 +107,7 @@ def test_a_conversation_is_told_as_it_happens_and_told_again_when_it_is_loaded(
         before = (editor.text(), len(editor.calls()))
         editor.told.clear()
         await editor.agent.close_session(session_id=talk)
-        with pytest.raises(RequestError, match="load it first"):
+        with pytest.raises(acp.RequestError, match="load it first"):
             await editor.say(talk, "Still there?")
         await editor.agent.resume_session(cwd=str(home), session_id=talk, mcp_servers=[])
         assert editor.text() == ""
@@ -129,7 +134,7 @@ def test_a_call_runs_only_after_an_answer_to_its_own_question(
         ]
         old.append(options[0].option_id)
         if len(old) == 4:
-            raise RequestError(-32603, "the window was closed")
+            raise acp.RequestError(-32603, "the window was closed")
         no, session = options[-1].option_id, options[1].option_id
         return str([no, old[0], "allow_once", "", session][len(old) - 1])
 
@@ -181,7 +186,7 @@ def test_cancel_ends_an_answer_and_an_open_question(home: Path, fake_ollama: Fak
         for is_so in (lambda: editor.asked, lambda: "So So" in editor.text()):
             saying = asyncio.create_task(editor.say(talk, "Make tea."))
             await editor.until(is_so)
-            with pytest.raises(RequestError, match="being answered"):
+            with pytest.raises(acp.RequestError, match="being answered"):
                 await editor.say(talk, "And coffee.")
             await editor.agent.cancel(session_id=talk)
             assert await asyncio.wait_for(saying, 5) == "cancelled"
@@ -235,7 +240,7 @@ def test_the_folder_of_the_editor_chooses_the_home(
 
     async def use(editor: Editor) -> None:
         async def homes(folder: str) -> str:
-            with pytest.raises(RequestError) as error:
+            with pytest.raises(acp.RequestError) as error:
                 await editor.agent.load_session(cwd=folder, session_id="no", mcp_servers=[])
             return str(error.value)
 
@@ -243,7 +248,7 @@ def test_the_folder_of_the_editor_chooses_the_home(
         assert f"no conversation no in {own}" in await homes(str(project))
         assert "no whole path" in await homes("project")
         assert f'openclaw --home "{strange}" trust' in await homes(str(strange))
-        with pytest.raises(RequestError, match="load it first"):
+        with pytest.raises(acp.RequestError, match="load it first"):
             await editor.say("no", "Hello.")
         plain = await editor.agent.new_session(cwd=str(project), mcp_servers=[])
         assert plain.modes.current_mode_id == "ask"
@@ -301,8 +306,8 @@ def test_what_an_editor_attaches_goes_along_as_on_the_command_line(
     notes.write_text("one\ntwo\nthree\n")
     (tmp_path / ".env").write_text("KEY=1\n")
     fake_ollama.say("Seen.", "Seen.")
-    link = resource_link_block("notes.md", f"{notes.as_uri()}#L2")
-    held = resource_block(embedded_text_resource(f"{notes.as_uri()}#L1:3", "unsaved words"))
+    link = acp.resource_link_block("notes.md", f"{notes.as_uri()}#L2")
+    held = acp.resource_block(acp.embedded_text_resource(f"{notes.as_uri()}#L1:3", "unsaved words"))
 
     async def use(editor: Editor) -> None:
         talk = await editor.begin(home)
@@ -312,11 +317,11 @@ def test_what_an_editor_attaches_goes_along_as_on_the_command_line(
         for words in ("two", "unsaved words", "three"):
             assert f"\n{words}\n<</data" in sent
         assert "one" not in sent
-        secret = resource_link_block("a file", (tmp_path / ".env").as_uri())
-        with pytest.raises(RequestError, match="the agent must not see it"):
+        secret = acp.resource_link_block("a file", (tmp_path / ".env").as_uri())
+        with pytest.raises(acp.RequestError, match="the agent must not see it"):
             await editor.say(talk, secret)
-        picture = image_block(base64.b64encode(PIXEL).decode(), "image/png")
-        with pytest.raises(RequestError, match="image"):
+        picture = acp.image_block(base64.b64encode(PIXEL).decode(), "image/png")
+        with pytest.raises(acp.RequestError, match="image"):
             await editor.say(talk, picture)
         assert await editor.say(talk, "tea " * 20_000) == "refusal"
 
@@ -336,7 +341,7 @@ def test_commands_skills_and_modes(home: Path, fake_ollama: FakeOllama) -> None:
         await editor.agent.set_session_mode(session_id=talk, mode_id="read-only")
         await editor.say(talk, "Begin a list.")
         assert not (home / "workspace/list.md").exists()
-        with pytest.raises(RequestError, match="no mode"):
+        with pytest.raises(acp.RequestError, match="no mode"):
             await editor.agent.set_session_mode(session_id=talk, mode_id="wild")
         await editor.say(talk, "/plan-day with care")
         assert "Skill plan-day:" in fake_ollama.chats[-1]["messages"][-1]["content"]
@@ -344,7 +349,7 @@ def test_commands_skills_and_modes(home: Path, fake_ollama: FakeOllama) -> None:
         for words in ("/todo buy tea", "/todo", "/memory tea"):
             await editor.say(talk, words)
         assert "- buy tea" in editor.text()
-        with pytest.raises(RequestError, match="there is no command /fly"):
+        with pytest.raises(acp.RequestError, match="there is no command /fly"):
             await editor.say(talk, "/fly")
 
     in_editor(use)

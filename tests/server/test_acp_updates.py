@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-
-pytest.importorskip("acp")
 
 from openclaw import events
 from openclaw.events import Event
 from openclaw.messages import Entry, ToolUse, Usage
 from openclaw.receipt import Receipt
-from openclaw.server.acp.updates import TurnUpdates, replay, stop_reason
 from openclaw.server.wire import event_to_json
 from openclaw.storage.home import Home
+from tests.fakes.late import Late
+from tests.fakes.needs import needs_acp
+
+if TYPE_CHECKING:
+    from openclaw.server.acp.updates import TurnUpdates, replay, stop_reason
+else:
+    TurnUpdates, replay, stop_reason = (
+        Late("openclaw.server.acp.updates", name)
+        for name in ("TurnUpdates", "replay", "stop_reason")
+    )
+
+pytestmark = needs_acp
 
 HOME = Home(Path("/home/ann/notes"))
 

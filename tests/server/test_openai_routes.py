@@ -8,15 +8,20 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
-import openai
 import pytest
-from openai.types.chat import ChatCompletionChunk
 
 from openclaw.server.server_client import RunningServer
+from tests.fakes.late import Late
 from tests.fakes.ollama_server import Answer, FakeOllama
+
+if TYPE_CHECKING:
+    import openai
+    from openai.types.chat import ChatCompletionChunk
+else:
+    openai = Late("openai")
 
 WRITE = ("write_file", {"path": "workspace/a.md", "content": "one\n"})
 
