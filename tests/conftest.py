@@ -70,6 +70,20 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
     return found
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Make no long cases where only the others are wanted: there are thousands of them."""
+    if "not slow" not in metafunc.config.option.markexpr:
+        return
+    for mark in metafunc.definition.iter_markers("parametrize"):
+        cases = mark.args[1] if len(mark.args) > 1 and "ids" not in mark.kwargs else None
+        if isinstance(cases, list) and (short := [each for each in cases if not _is_long(each)]):
+            cases[:] = short
+
+
+def _is_long(case: object) -> bool:
+    return any(getattr(mark, "name", "") == "slow" for mark in getattr(case, "marks", ()))
+
+
 def _compile_share(config: pytest.Config) -> None:
     """In a new clone each worker would compile all test files. So each imports a share of its own
     first, and then finds the shares of the others compiled."""
