@@ -20,7 +20,7 @@ import pytest
 
 from openclaw.agent.agent import Agent
 from openclaw.config import Settings
-from openclaw.config.settings import Web
+from openclaw.config.settings import Git, Web
 from openclaw.events import Event
 from openclaw.messages import Material
 from openclaw.models.base import Reply, Request
@@ -112,6 +112,7 @@ class World:
                 recall=recall or "tool",  # type: ignore[arg-type]
                 grants=grants,
                 web=Web(allow_hosts=allowed),
+                git=Git(auto_commit=False),  # this repository is only there to be attacked
                 mcp=self.mcp or None,
                 max_steps=20,
             ),
