@@ -12,7 +12,7 @@ import pytest
 from tests.data.sample import sample
 
 TOP = Path(__file__).parents[2]
-COUNT = 25
+COUNT = 10
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits and devices of Linux")

@@ -66,10 +66,12 @@ def hub(folder: Path) -> Path:
 
 def devices(folder: Path, count: int = 2, *, own: bool = True) -> list[Device]:
     """Devices with the same home; with `own` each was told that the remote is the user's."""
-    shutil.copytree(_made(count), folder, symlinks=True, dirs_exist_ok=True)
+    made = _made(count)
+    shutil.copytree(made, folder, symlinks=True, dirs_exist_ok=True)
     found = [Device(folder / f"device{number}") for number in range(count)]
     for device in found:
-        device.git("remote", "set-url", "origin", str(folder / "hub.git"))
+        config = device.root / ".git" / "config"
+        config.write_text(config.read_text().replace(str(made), str(folder)))
         home = Home(device.root)
         trust_home(home)
         if own:

@@ -145,7 +145,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
 
 @pytest.mark.parametrize(
     ("place", "words"),
-    [*((True, words) for words in COMMANDS), *((False, words) for words in COMMANDS[::4])],
+    [*((False, words) for words in COMMANDS), *((True, words) for words in COMMANDS[::4])],
     indirect=["place"],
 )
 def test_what_a_command_changes_is_a_turn_that_can_be_taken_back(place: Place, words: str) -> None:
