@@ -30,7 +30,7 @@ FOREIGN = (
 
 # Few cases and the same ones each time; `--hypothesis-profile=thorough` has many, drawn anew.
 settings.register_profile(
-    "quick", max_examples=25, deadline=None, derandomize=True, database=None,
+    "quick", max_examples=10, deadline=None, derandomize=True, database=None,
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
 settings.register_profile(

@@ -16,6 +16,7 @@ from openclaw.history.turns import Turn
 from openclaw.memory.pages import gather
 from openclaw.security.foreign_files import ForeignFiles
 from openclaw.storage.home import Home
+from tests.data.sample import sample
 from tests.fakes.command import openclaw
 from tests.fakes.devices import Device, devices, hub
 from tests.fakes.git_home import copy_home, git
@@ -56,8 +57,18 @@ def test_what_one_device_wrote_is_there_on_the_other(two: list[Device]) -> None:
     assert other.git("rev-parse", "HEAD") == one.git("rev-parse", "HEAD")
 
 
-@pytest.mark.parametrize("own", [True, False])
-@pytest.mark.parametrize("days", [("2026-11-20", "2026-11-21"), ("2026-11-20", "2026-11-20")])
+@pytest.mark.parametrize(
+    ("own", "days"),
+    sample(
+        [
+            (True, ("2026-11-20", "2026-11-21")),
+            (False, ("2026-11-20", "2026-11-20")),
+            (True, ("2026-11-20", "2026-11-20")),
+            (False, ("2026-11-20", "2026-11-21")),
+        ],
+        2,
+    ),
+)
 def test_pages_that_both_devices_gather_come_to_rest(
     tmp_path: Path, own: bool, days: tuple[str, str]
 ) -> None:

@@ -518,11 +518,11 @@ EDITS: list[Edit] = [
 def test_after_any_edits_the_index_equals_one_that_is_made_anew(
     home: Path, store: IndexStore, seed: int, clock: Callable[[], int], tmp_path: Path
 ) -> None:
-    """100 edits, one to three between two refreshes, some by an upkeep that was just opened. Of
+    """50 edits, one to three between two refreshes, some by an upkeep that was just opened. Of
     what looks settled much is kept from one refresh for the next."""
     chance = random.Random(seed)
     upkeep = plain_upkeep(home, store, clock=clock)
-    left = 100
+    left = 50
     while left > 0:
         for _ in range(chance.randrange(1, 4)):
             left -= 1
