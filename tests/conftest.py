@@ -192,7 +192,7 @@ def fake_ollama(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeOllama]:
 def home(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
     """A new home that talks to the fake model with native tool calls."""
     settings = "model: ollama/fake:1b\nprotocol: native\nrecall: tool\n"
-    return copy_home(tmp_path / "home", settings)
+    return copy_home(tmp_path / "home", settings, in_git=False)
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import pytest
 
 from openclaw.cli.questions import read_letter
 from tests.data.sample import sample
+from tests.fakes.git_home import make_repository
 from tests.fakes.ollama_server import Answer, FakeOllama
 from tests.fakes.terminal import exit_code, on_terminal, terminals
 
@@ -127,6 +128,7 @@ def test_who_has_read_the_question_is_heard_and_the_end_of_input_is_no_reply() -
 def test_a_name_in_a_question_cannot_rewrite_it(home: Path) -> None:
     import pexpect
 
+    make_repository(home)
     config = home / ".git" / "config"
     config.write_text(config.read_text() + '[remote "origin"]\n\turl = "https://a\x1b[2K.test"\n')
     words = ["-m", "openclaw", "--home", str(home), "trust", "--remote", "origin"]

@@ -11,9 +11,17 @@ from openclaw.errors import UsageError
 from openclaw.messages import Entry
 from openclaw.sessions.store import SessionStore, UnsavedSessions
 from tests.fakes.command import Result, openclaw
+from tests.fakes.git_home import make_repository
 from tests.fakes.ollama_server import Answer, FakeOllama
 
 SECRET = "my rash is back, I always use the blue cream"
+
+
+@pytest.fixture
+def home(home: Path) -> Path:
+    """The home of `conftest`, in which git commits each turn."""
+    make_repository(home)
+    return home
 
 
 def run(home: Path, *words: str, stdin: str = "") -> Result:

@@ -19,7 +19,7 @@ from tests.fakes.serving import serving
 def home(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
     """A new home that talks to the fake model with native tool calls."""
     settings = "model: ollama/fake:1b\nprotocol: native\nembedding: none\n"
-    return copy_home(tmp_path / "home", settings)
+    return copy_home(tmp_path / "home", settings, in_git=False)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import pytest
 from openclaw.server.access_tokens import add_token, tokens_file
 from openclaw.server.routes.file_routes import describe_file
 from openclaw.storage.home import Home
+from tests.fakes.git_home import make_repository
 
 
 def md5(text: str) -> str:
@@ -146,6 +147,7 @@ def test_the_tree_and_the_tokens_of_files(http: httpx.Client) -> None:
 
 
 def test_each_line_of_a_file_tells_who_wrote_it(http: httpx.Client, home: Path) -> None:
+    make_repository(home)
     file = home / "workspace/list.md"
     file.write_text("by hand\n")
     saved = save(http, "workspace/list.md", "by hand\nby the page\n").json()

@@ -111,7 +111,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture
 def home(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
     settings = "model: ollama/fake:1b\nprotocol: native\nembedding: none\n"
-    return copy_home(tmp_path / "home", settings)
+    return copy_home(tmp_path / "home", settings, in_git=False)
 
 
 @pytest.fixture

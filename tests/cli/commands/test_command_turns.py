@@ -23,7 +23,7 @@ from openclaw.storage.home import Home
 from openclaw.storage.trust_store import trust_home
 from tests.fakes.command import CommandLine
 from tests.fakes.files import kept_folder, write_files
-from tests.fakes.git_home import Snapshot, git, identity, snapshot
+from tests.fakes.git_home import Snapshot, git, make_repository, snapshot
 from tests.fakes.needs import needs_git, posix
 from tests.fakes.skill_home import SKILL
 
@@ -130,11 +130,8 @@ def _made(in_git: bool) -> Path:
     write_files(root / "vault", {f"page{n}.md": f"# Page {n}\n" for n in range(3)})
     write_files(root / "agent", AGENT)
     if in_git:
-        git(home.root, "init", "--quiet")
-        identity(home.root)
         (home.root / ".gitignore").write_text(".openclaw/\n", "utf-8")
-        git(home.root, "add", "--all")
-        git(home.root, "commit", "--quiet", "--message", "mine")
+        make_repository(home.root)
     return root
 
 

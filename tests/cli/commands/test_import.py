@@ -33,7 +33,7 @@ def heading(name: str) -> str:
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
     """A new home, which OPENCLAW_HOME names in every test."""
-    return Home(copy_home(tmp_path / "home", starter_text()))
+    return Home(copy_home(tmp_path / "home", starter_text(), in_git=False))
 
 
 @pytest.fixture

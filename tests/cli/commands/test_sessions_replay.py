@@ -19,7 +19,7 @@ claw = CommandLine()
 @pytest.fixture
 def home(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
     settings = "model: ollama/fake:1b\nprotocol: native\nrecall: tool\n"
-    return copy_home(tmp_path / "home", f"{settings}git:\n  auto_commit: false\n")
+    return copy_home(tmp_path / "home", settings, in_git=False)
 
 
 def sum_of(body: dict[str, Any]) -> str:
