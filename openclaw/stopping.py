@@ -20,6 +20,25 @@ def stopped_by(asked: threading.Event) -> Iterator[None]:
         _asked.reset(token)
 
 
+@contextmanager
+def stopped_after(seconds: float) -> Iterator[threading.Event]:
+    """Within it `check_stop` raises once these seconds are over. The event tells that they are."""
+    stop, over = threading.Event(), threading.Event()
+
+    def end() -> None:
+        over.set()
+        stop.set()
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        with stopped_by(stop):
+            yield over
+    finally:
+        timer.cancel()
+
+
 def check_stop() -> None:
     """Raise KeyboardInterrupt, once, when this turn shall end. Whatever waits long calls this, some
     times a second."""

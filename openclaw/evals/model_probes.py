@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing, contextmanager
 from http.client import HTTPException
 from statistics import median
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, cast
 
 from openclaw.agent.protocols.replies import read_step
 from openclaw.config.settings import is_loopback
@@ -24,7 +24,6 @@ from openclaw.messages import Message, Waiting
 from openclaw.models.base import (
     Chunk,
     Model,
-    ModelCard,
     Reply,
     Request,
     Score,
@@ -32,10 +31,11 @@ from openclaw.models.base import (
     text_matches_schema,
 )
 from openclaw.models.gguf import MemoryNeed, memory_need
-from openclaw.models.http_client import BackgroundCall, Feed, ServerRefusal
+from openclaw.models.http_client import ServerRefusal
 from openclaw.models.machine import free_memory
 from openclaw.models.ollama import OllamaClient, base_url, field
 from openclaw.models.profile import full_name
+from openclaw.stopping import stopped_after
 
 Found = dict[str, Any]
 RUNS = 3
@@ -116,9 +116,9 @@ class ProbedModel:
         which may load the model: TooLate when no reply comes."""
         pieces, size, loaded, text, thought = 0, 0, False, "", ""
         seconds = self._limits.load if patient else self._limits.reply
-        bounded = Bounded(self.model, time.monotonic() + seconds)
+        stream = cast("Generator[Chunk]", self.model.stream(request))
         try:
-            with closing(bounded.stream(request)) as stream:
+            with time_limit(seconds), closing(stream):
                 for chunk in stream:
                     if isinstance(chunk, Reply):
                         self.stopped = True
@@ -350,91 +350,22 @@ JSON_QUESTIONS: tuple[tuple[str, Mapping[str, Any]], ...] = (
     ),
 )
 
-T = TypeVar("T")
-
-CUT_SECONDS, CUT_TRIES = 0.1, 50
-"""How long to wait for a thread after a cut, and how often to cut: what it waits at may only come
-into being."""
-
 
 class TooLate(ModelFailed):
     """The model did not answer in time."""
 
 
-@runtime_checkable
-class Cuttable(Protocol):
-    """A model that can be stopped while another thread waits for it."""
-
-    def cut(self) -> None:
-        """End that wait at once; a stream that runs fails. The model can be asked again."""
-        ...
-
-
-class Bounded:
-    """A `Model` that raises TooLate when its inner model has not answered until `until` (seconds of
-    time.monotonic). Closing it closes nothing."""
-
-    def __init__(self, model: Model, until: float) -> None:
-        self._model, self._until = model, until
-        self.reading_rate = model.reading_rate
-
-    @property
-    def card(self) -> ModelCard:
-        (card,) = _run_until(self._model, lambda: (self._model.card,), self._until)
-        return card
-
-    def stream(self, request: Request) -> Generator[Chunk, None, None]:
-        return _run_until(self._model, lambda: self._model.stream(request), self._until)
-
-    def wire(self, request: Request) -> bytes:
-        return self._model.wire(request)
-
-    def warm(self, request: Request) -> Generator[Waiting, None, None]:
-        return _run_until(self._model, lambda: self._model.warm(request), self._until)
-
-    def close(self) -> None:
-        pass
-
-
-def _run_until(
-    model: Model, work: Callable[[], Iterable[T]], until: float
-) -> Generator[T, None, None]:
-    """Yield the values of `work` as they come. Closing the generator ends the work."""
-    began, gone = time.monotonic(), False
-
-    def feed_all(feed: Feed) -> None:
-        items = iter(work())
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise TooLate when a model is waited for in here after so many seconds."""
+    with stopped_after(seconds) as over:
         try:
-            for item in items:
-                if gone:
-                    return
-                feed(item)
-        finally:
-            if close := getattr(items, "close", None):
-                close()
-
-    call = BackgroundCall(feed_all, model.cut if isinstance(model, Cuttable) else None, "model")
-    try:
-        with closing(call.pieces()) as pieces:
-            for piece in pieces:
-                if time.monotonic() > until:
-                    seconds = time.monotonic() - began
-                    told = f"the model did not answer within {seconds:.0f} s"
-                    raise TooLate(told, "look at the server's log")
-                if piece is not None:
-                    yield piece
-    finally:
-        gone = True
-        _end(call)
-
-
-def _end(call: BackgroundCall) -> None:
-    """Wait for the end of a call whose result nobody reads."""
-    for _ in range(CUT_TRIES if call.can_stop else 1):
-        call.join(CUT_SECONDS)
-        if not call.is_alive():
-            return
-        call.stop()
+            yield
+        except KeyboardInterrupt:
+            if not over.is_set():
+                raise
+            told = f"the model did not answer within {seconds:.0f} s"
+            raise TooLate(told, "look at the server's log") from None
 
 
 PATIENCE_SECONDS = 10.0

@@ -19,10 +19,10 @@ from openclaw.evals.model_probes import (
     JSON_QUESTIONS,
     TOOL_QUESTIONS,
     USUAL_LIMITS,
-    Bounded,
     ProbeLimits,
     TooLate,
     find_running_model,
+    time_limit,
     window_of,
 )
 from openclaw.evals.replay_home import temporary_home
@@ -35,6 +35,7 @@ from openclaw.models.gguf import MemoryNeed, file_memory_need
 from openclaw.models.machine import free_memory, lacks_memory, place_of
 from openclaw.models.profile import LEAST_WINDOW, full_name, reply_limits
 from openclaw.models.registry import open_model, split_name
+from openclaw.stopping import stopped_after
 from openclaw.storage.home import Home
 from openclaw.storage.new_home import create_home
 from openclaw.storage.safe_open import text_or_none
@@ -137,7 +138,8 @@ class ModelTest:
         """Return the model after its first answer. Its errors rise, and TooLate."""
         model = self._open(home, window)
         try:
-            card = Bounded(model, time.monotonic() + self.limits.reply).card
+            with time_limit(self.limits.reply):
+                card = model.card
             seconds = model_probes.measure_loading(model_probes.ProbedModel(model, self.limits))
         except BaseException:
             model.close()
@@ -278,30 +280,24 @@ def run_task(
     """Run a task in a conversation of its own and return its outcome; it is stopped as `LATE` after
     `seconds`. KeyboardInterrupt when the user stopped it."""
     agent = Agent.open(home, settings, mode="edit")
-    deadline = time.monotonic() + seconds
-    agent.model = Bounded(model, deadline)
+    agent.model = model
     tools: list[str] = []
     outcome = TaskOutcome("", LATE)
-    stream = agent.ask(task.prompt, agent.sessions.new(None, ""), task.material)
+    session = agent.sessions.new(None, "")
     try:
-        for event in stream:
-            if isinstance(event, ToolEnd) and event.ok:
-                tools.append(event.tool)
-            elif isinstance(event, Done):
-                if event.stop_reason == "interrupted":
+        with stopped_after(seconds) as over:
+            for event in agent.ask(task.prompt, session, task.material):
+                if isinstance(event, ToolEnd) and event.ok:
+                    tools.append(event.tool)
+                elif isinstance(event, Done) and event.stop_reason != "interrupted":
+                    changed = tuple(file.path for file in event.receipt.files)
+                    todos = text_or_none(home.memory / "TODO.md") or ""
+                    outcome = TaskOutcome(
+                        event.answer, event.stop_reason, tools, changed, event.unbacked, todos
+                    )
+                elif isinstance(event, Done) and not over.is_set():
                     raise KeyboardInterrupt
-                changed = tuple(file.path for file in event.receipt.files)
-                todos = text_or_none(home.memory / "TODO.md") or ""
-                outcome = TaskOutcome(
-                    event.answer, event.stop_reason, tools, changed, event.unbacked, todos
-                )
-            if time.monotonic() > deadline and not outcome.answer:
-                break
-    except TooLate:
-        return outcome
     finally:
-        if close := getattr(stream, "close", None):
-            close()
         agent.recall.close()  # not the agent, whose model is needed again
     return outcome
 

@@ -117,10 +117,6 @@ class EmbeddedModel:
                 yield from slot.prepare(body, request.session)
                 yield from slot.read(body)
 
-    def cut(self) -> None:
-        """See `openclaw.evals.model_probes.Cuttable`."""
-        self._engine.cut()
-
     def close(self) -> None:
         """Save the state of the conversation if it has changed, and end the engine."""
         slot, self._slot = self._slot, None

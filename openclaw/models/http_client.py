@@ -382,7 +382,7 @@ class ServerModel:
         self.reading_rate = 0.0
 
     def cut(self) -> None:
-        """See `openclaw.evals.model_probes.Cuttable`."""
+        """Break the connection off, from any thread."""
         self._client.cut()
 
     def close(self) -> None:
@@ -495,10 +495,6 @@ class BackgroundCall(threading.Thread):
         except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
             self._error = error
         self._queue.put(_END)
-
-    @property
-    def can_stop(self) -> bool:
-        return self._cancel is not None
 
     def stop(self) -> None:
         if self._cancel is not None and self.is_alive():

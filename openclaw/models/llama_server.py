@@ -114,14 +114,6 @@ class Engine:
                 self.address = ""
                 raise EngineError({"message": f"no answer to {path}: {error}"}) from error
 
-    def cut(self) -> None:
-        """From another thread: end the loading or the reply that is waited for."""
-        process, call = self._process, self._call
-        if process is not None and not self.address:
-            process.kill()
-        elif call is not None:
-            call.stop()
-
     def close(self) -> None:
         """Kill the process and remove the socket. May be called again."""
         atexit.unregister(self.close)

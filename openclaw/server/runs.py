@@ -7,11 +7,11 @@ import secrets
 import threading
 import time
 import traceback
-from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from openclaw import events
 from openclaw.agent.agent import Agent
@@ -158,7 +158,7 @@ class Run:
         happening = agent.ask(
             request.message, self.session, request.material, request.skill, typed=request.typed
         )
-        for event in _until_stopped(cast("Generator[events.Event]", happening), self._stop):
+        for event in happening:
             self._hear(event)
 
     def _hear(self, event: events.Event) -> None:
@@ -326,18 +326,3 @@ async def follow(
                 yield None
     finally:
         run.listeners.discard(wake)
-
-
-def _until_stopped(
-    happening: Generator[events.Event], stop: threading.Event
-) -> Iterator[events.Event]:
-    """Yield the events; a stop between two of them reaches the turn as a Ctrl-C does."""
-    with suppress(StopIteration):
-        event = next(happening)
-        while True:
-            yield event
-            if stop.is_set() and not isinstance(event, events.Done):
-                stop.clear()
-                event = happening.throw(KeyboardInterrupt())
-            else:
-                event = next(happening)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,17 +11,15 @@ from pathlib import Path
 import pytest
 
 from openclaw.config import Settings
-from openclaw.errors import ModelFailed
-from openclaw.evals.model_probes import Bounded, ProbedModel, ProbeLimits, TooLate, make_request
+from openclaw.evals.model_probes import ProbedModel, ProbeLimits, TooLate, make_request
 from openclaw.evals.model_test import LATE, TASKS, ModelTest, make_home, run_task
-from openclaw.models.base import Chunk, Model, Reply, Request
+from openclaw.models.base import Model
 from openclaw.models.embedded import EmbeddedModel
 from openclaw.models.ollama import OllamaModel
 from openclaw.models.openai import OpenAIModel
 from tests.data.sample import sample
 from tests.fakes.gguf import gguf
 from tests.fakes.ollama_server import Answer, FakeOllama
-from tests.fakes.scripted import ScriptedModel
 
 FAKE_LLAMA = Path(__file__).parents[1] / "fakes" / "llama"
 HOUR = 3600.0
@@ -174,45 +170,3 @@ def test_an_embedded_model_is_not_loaded_anew_for_a_reply_that_was_cut(
     assert not probed.ask(make_request("go on", 100_000)).is_whole
     again = probed.ask(make_request("Say yes.", 4), patient=True)
     assert (again.is_whole, again.loaded) == (True, False)
-
-
-# -------- what nothing can end
-
-
-class Stuck(ScriptedModel):
-    """Waits for ever, and cannot be cut."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.release = threading.Event()
-
-    def stream(self, request: Request) -> Iterator[Chunk]:
-        self.release.wait()
-        yield Reply("late")
-
-
-def test_a_thread_that_cannot_be_ended_does_not_keep_the_process_from_ending() -> None:
-    model = Stuck()
-    before = set(threading.enumerate())
-    try:
-        probed = ProbedModel(model, ProbeLimits(reply=0.1))
-        assert not probed.ask(make_request("Hello.", 4)).is_whole
-        left = set(threading.enumerate()) - before
-        assert [thread.daemon for thread in left] == [True]
-    finally:
-        model.release.set()
-
-
-def test_what_the_model_raises_comes_through() -> None:
-    class Broken(ScriptedModel):
-        def stream(self, request: Request) -> Iterator[Chunk]:
-            raise ModelFailed("broken")
-
-    with pytest.raises(ModelFailed, match="broken"):
-        list(Bounded(Broken(), time.monotonic() + HOUR).stream(make_request("Hello.", 4)))
-
-
-def test_a_card_is_told_within_its_time(fake_ollama: FakeOllama) -> None:
-    model = _ollama(fake_ollama.url)
-    assert Bounded(model, time.monotonic() + HOUR).card.name == "ollama/fake:1b"
-    model.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -25,8 +26,9 @@ from openclaw.evals.model_probes import (
     probe_tool_calls,
 )
 from openclaw.evals.model_test import TASKS, WORDS, TaskOutcome
-from openclaw.messages import ToolCall, Usage
+from openclaw.messages import ToolCall, Usage, Waiting
 from openclaw.models.base import Chunk, Profile, Reply, Request, Score, Text, matches_schema
+from openclaw.stopping import check_stop
 from tests.fakes.scripted import ScriptedModel
 
 CALLS = (
@@ -50,6 +52,16 @@ class Endless(ScriptedModel):
     def stream(self, request: Request) -> Iterator[Chunk]:
         while True:
             yield Text("and on ")
+
+
+class Slow(ScriptedModel):
+    """Says nothing, until it is stopped."""
+
+    def stream(self, request: Request) -> Iterator[Chunk]:
+        while True:
+            check_stop()
+            time.sleep(0.001)
+            yield Waiting("")
 
 
 # -------- probes
@@ -208,7 +220,7 @@ def test_a_model_that_never_stops_is_broken_off_and_found_out() -> None:
 
 
 def test_a_reply_that_is_only_slow_tells_nothing_of_the_model() -> None:
-    probed = ProbedModel(Endless(), ProbeLimits(reply=0.0))
+    probed = ProbedModel(Slow(), ProbeLimits(reply=0.01))
     assert _last(probe_tool_calls(probed)) == {}
     assert _last(probe_json_replies(probed)) == {}
     assert not probed.endless
