@@ -151,23 +151,15 @@ def canvas(out: TextIO) -> Canvas:
     return Canvas(max(LEAST_WIDTH, width), ASCII if plain else BLOCKS, has_colours(out))
 
 
-def share_columns(amounts: Sequence[float], columns: int) -> list[int]:
-    """Share out columns among the amounts by largest remainder. Each amount above 0 gets at least
-    one, as long as there are enough."""
+def share_columns(amounts: Sequence[int], columns: int) -> list[int]:
+    """Share out columns among the amounts. Each amount above 0 gets at least one; the widest ones
+    give what is missing then, and get what is left."""
     total = sum(amounts)
-    if total <= 0 or columns <= 0:
+    if not total:
         return [0] * len(amounts)
-    exact = [amount * columns / total for amount in amounts]
-    given = [max(int(value), int(value > 0)) for value in exact]
-
-    def lacks(at: int) -> float:
-        return exact[at] - given[at]
-
-    while sum(given) < columns:
-        given[max(range(len(given)), key=lacks)] += 1
-    while sum(given) > columns:
-        wide = [at for at in range(len(given)) if given[at] > 1]
-        given[min(wide or [at for at in range(len(given)) if given[at]], key=lacks)] -= 1
+    given = [max(round(amount * columns / total), int(amount > 0)) for amount in amounts]
+    while over := sum(given) - columns:
+        given[given.index(max(given))] -= 1 if over > 0 else -1
     return given
 
 
