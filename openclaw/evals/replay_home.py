@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -38,6 +36,7 @@ from openclaw.storage.safe_open import (
     remove,
     writing,
 )
+from openclaw.storage.scratch import temporary_folder
 from openclaw.types import Mode, to_timestamp
 
 COPIED = ("workspace", "memory", "skills", ".agents")
@@ -70,9 +69,6 @@ class ReplayHome:
     def prepare(self, session: Session, turn: RecordedTurn) -> None:
         """Restore to-dos and memory of the start of this turn, as far as the home's history knows
         them: tools offer the to-dos by their texts. The rest stays as it is now."""
-        # So that no other process removes the copy as a leftover.
-        with suppress(OSError):
-            os.utime(self.open_home.home.root.parent)
         for path in (TODOS, MEMORY):
             content = self.content_at(path, session.id, turn)
             write_copy(self.open_home.home.root / path, content)
@@ -176,25 +172,11 @@ def _mode(record: TurnRecord, settings: Settings, *, live: bool) -> Mode:
     return "edit" if live and mode == "full" else mode
 
 
-PREFIX = "openclaw-replay-"
-LEFT = 3600.0
-"""A copy without a turn for so many seconds was left by a killed process."""
-
-
 @contextmanager
 def temporary_home() -> Iterator[Home]:
-    """Make a temporary place for the copy of a home. Remains of earlier ones are removed first."""
-    remove_old_copies(Path(tempfile.gettempdir()))
-    with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as top:
-        yield Home(Path(top).resolve() / "home")
-
-
-def remove_old_copies(folder: Path) -> None:
-    """Remove copies that killed processes have left: they hold the user's texts."""
-    for path in folder.glob(f"{PREFIX}*"):
-        with suppress(OSError):
-            if not path.is_symlink() and time.time() - path.stat().st_mtime > LEFT:
-                shutil.rmtree(path, ignore_errors=True)
+    """Make a temporary place for the copy of a home."""
+    with temporary_folder(Path(tempfile.gettempdir())) as top:
+        yield Home(top.resolve() / "home")
 
 
 def copy_folders(home: Home, copy: Home, names: Sequence[str]) -> None:

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from openclaw.storage.lock import is_running
@@ -22,11 +22,14 @@ PREFIX = "openclaw-run-"
 STALE_SECONDS = 86_400
 
 
+def scratch(home: Path) -> AbstractContextManager[Path]:
+    """A new empty folder for programs, outside of a home; see `temporary_folder`."""
+    return temporary_folder(_top(Path(os.path.realpath(home))))
+
+
 @contextmanager
-def scratch(home: Path) -> Iterator[Path]:
-    """A new empty folder outside of a home, for this user only, removed in the end. Raises
-    OSError."""
-    top = _top(Path(os.path.realpath(home)))
+def temporary_folder(top: Path) -> Iterator[Path]:
+    """A new empty folder in `top`, for this user only, removed in the end. Raises OSError."""
     _tidy(top)
     folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=top))
     try:

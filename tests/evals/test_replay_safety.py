@@ -16,7 +16,6 @@ import pytest
 from openclaw.cli.commands.sessions.replay import _ended
 from openclaw.config import Settings
 from openclaw.evals.replay import cues_from, limits_of
-from openclaw.evals.replay_home import remove_old_copies
 from openclaw.messages import TurnRecord
 from openclaw.security.masking import Masker
 from openclaw.security.policy import PermissionQuestion
@@ -163,18 +162,6 @@ def test_a_vault_in_memory_copes_with_no_file_and_a_damaged_one(tmp_path: Path) 
     path.write_text("{", "utf-8")
     assert Masker.in_memory(path).names() == ()
     assert [each.name for each in path.parent.iterdir()] == ["secrets.json"]
-
-
-def test_old_copies_are_swept_and_those_in_use_are_not(tmp_path: Path) -> None:
-    top = tmp_path / "tmp"
-    names = ("openclaw-replay-old", "openclaw-replay-new", "other")
-    for name in names:
-        (top / name / "home").mkdir(parents=True)
-    long_ago = time.time() - 7200
-    for name in ("openclaw-replay-old", "other"):
-        os.utime(top / name, (long_ago, long_ago))
-    remove_old_copies(top)
-    assert sorted(path.name for path in top.iterdir()) == ["openclaw-replay-new", "other"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows ends a process without a signal")
