@@ -9,7 +9,7 @@ import difflib
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, get_args
@@ -20,6 +20,7 @@ from typer.core import TyperGroup
 from openclaw.cli.command_line import (
     COMMANDS,
     DEFAULT_COMMANDS,
+    GROUPS,
     HELP,
     HOME_OPTION,
     OWN_OPTIONS,
@@ -33,31 +34,9 @@ if TYPE_CHECKING:
 
 
 COMMANDS_FOLDER = "openclaw.cli.commands."
-# Commands of groups in modules of their own, which are imported when they are typed, or listed.
-LATE_COMMANDS: dict[str, dict[str, str]] = {
-    "memory": {
-        "search": "memory.search",
-        "review": "memory.review",
-        "index": "memory.search",
-        "reindex": "memory.search",
-        "test": "memory.test",
-        "lint": "memory.lint",
-        "gather": "memory.gather",
-    },
-    "mcp": {"serve": "mcp.serve"},
-    "models": {"test": "models.test"},
-    "sessions": {
-        "compact": "sessions.compact",
-        **dict.fromkeys(("replay", "test"), "sessions.replay"),
-    },
-    "skills": {
-        **dict.fromkeys(("install", "update", "remove", "new"), "skills.install"),
-        "review": "skills.review",
-        "test": "skills.test",
-    },
-}
 IMPLICIT = "openclaw.implicit"
-INNER = "openclaw.inner"
+TAKE_DASHES = (("config", "set"), ("policy", "allow"), ("policy", "revoke"))
+"""Commands of which an argument may begin with a dash."""
 LEAST_SIMILARITY = 0.75
 """A word at least this similar to a name may mean it; `tood` and `todo` are just so similar."""
 
@@ -73,7 +52,6 @@ class CommandGroup(TyperGroup):
         if not completing:
             rest, implicit = route(rest, piped=not (sys.stdin and sys.stdin.isatty()))
             ctx.meta[IMPLICIT] = implicit
-            ctx.meta[INNER] = rest[1] if len(rest) > 1 and not ctx.resilient_parsing else ""
             if implicit and not ctx.resilient_parsing:
                 check_prompt(rest[1:])
         return super().parse_args(ctx, [*front, *rest])
@@ -88,7 +66,7 @@ class CommandGroup(TyperGroup):
         return list(COMMANDS)
 
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
-        return load(cmd_name, ctx.meta.get(INNER, "")) if cmd_name in COMMANDS else None
+        return load(cmd_name) if cmd_name in COMMANDS else None
 
     def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
         records = [param.get_help_record(ctx) for param in self.get_params(ctx)]
@@ -98,7 +76,7 @@ class CommandGroup(TyperGroup):
         with formatter.section("Options of a prompt"):
             formatter.write_dl([each for each in records if each and each[0].startswith("-")])
         with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name][2]) for name in COMMANDS])
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in COMMANDS])
 
     def shell_complete(self, ctx: Context, incomplete: str) -> list[CompletionItem]:
         if incomplete.startswith("-"):
@@ -108,40 +86,65 @@ class CommandGroup(TyperGroup):
         from typer._click.shell_completion import CompletionItem
 
         names = [name for name in COMMANDS if name.startswith(incomplete)]
-        return [CompletionItem(name, help=COMMANDS[name][2]) for name in names]
+        return [CompletionItem(name, help=COMMANDS[name][1]) for name in names]
 
 
-def find_function(name: str) -> Any:
-    """Load the function or Typer app of a command."""
-    module, attribute, _ = COMMANDS[name]
-    return getattr(import_module(f"{COMMANDS_FOLDER}{module}"), attribute)
+class GroupCommands(Mapping[str, "Command"]):
+    """The commands of a group, each of which is loaded when it is asked for."""
+
+    def __init__(self, group: str) -> None:
+        self._group = group
+        self._modules = {
+            name: module for module, names in GROUPS[group].items() for name in names.split()
+        }
+
+    def __getitem__(self, name: str) -> Command:
+        return _load_function(self._modules[name], self._group, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)
 
 
 @cache
-def load(name: str, inner: str = "") -> Command:
-    """Import the module of a command and return the command. KeyError for an unknown name.
+def load(name: str) -> Command:
+    """Return a command of the main group. KeyError for an unknown name."""
+    module, about = COMMANDS[name]
+    if name not in GROUPS:
+        return _load_function(module, name)
+    commands: Any = GroupCommands(name)
+    return skip_coercion(
+        TyperGroup(
+            name=name,
+            commands=commands,
+            help=about,
+            subcommand_metavar="[COMMAND] [ARGS]...",
+            epilog=f"Without a command: openclaw {name} {DEFAULT_COMMANDS[name]}.",
+            rich_markup_mode=None,
+        )
+    )
 
-    A group's commands that are in LATE_COMMANDS are imported too, but not when `inner` is the name
-    of another one of the group: only that is wanted then.
-    """
-    found = find_function(name)
-    if not isinstance(found, typer.Typer):
-        single = typer.Typer(add_completion=False, rich_markup_mode=None)
-        single.command(name, context_settings={"help_option_names": HELP})(found)
-        return skip_coercion(typer.main.get_command(single))
-    there = {command.name for command in found.registered_commands}
-    late = LATE_COMMANDS.get(name, {})
-    for each in [inner] if inner in late else () if inner in there else late:
-        if each not in there:
-            place = import_module(f"{COMMANDS_FOLDER}{late[each]}")
-            found.command(each)(getattr(place, each))
-    group = typer.main.get_group(found)
-    order = [*(own for own in group.commands if own not in late), *late]
-    group.commands = {each: group.commands[each] for each in order if each in group.commands}
-    group.name = name
-    group.subcommand_metavar = "[COMMAND] [ARGS]..."
-    group.epilog = f"Without a command: openclaw {name} {DEFAULT_COMMANDS[name]}."
-    return skip_coercion(group)
+
+@cache
+def _load_function(module: str, *names: str) -> Command:
+    """Import the module of a command and return the command."""
+    single = typer.Typer(add_completion=False, rich_markup_mode=None)
+    dashes = {"ignore_unknown_options": names in TAKE_DASHES}
+    single.command(names[-1], context_settings={"help_option_names": HELP, **dashes})(
+        find_function(module, names[-1])
+    )
+    command = skip_coercion(typer.main.get_command(single))
+    first = (command.help or "").partition("\n\n")[0].partition(". ")[0]
+    command.short_help = f"{first.rstrip('.')}."
+    return command
+
+
+def find_function(module: str, name: str) -> Any:
+    """Import the module of a command and return its function."""
+    place = import_module(f"{COMMANDS_FOLDER}{module}")
+    return getattr(place, name, None) or getattr(place, f"{name}_")
 
 
 def skip_coercion(command: Command) -> Command:
@@ -155,11 +158,6 @@ def skip_coercion(command: Command) -> Command:
             _simplify_metavar(param)
         if not param._custom_shell_complete and param.metavar:
             param._custom_shell_complete = _complete
-    for inner in getattr(command, "commands", {}).values():
-        inner.short_help = (inner.help or "").partition("\n\n")[0].partition(". ")[0].rstrip(
-            "."
-        ) + "."
-        skip_coercion(inner)
     return command
 
 
@@ -207,9 +205,7 @@ def route(words: Sequence[str], *, piped: bool) -> tuple[list[str], bool]:
         if rest and rest[0] not in COMMANDS:
             raise UsageError(*_unknown_command(rest[0], _find_near(rest[0], []), words))
         return [*rest, "--help"], False
-    if first in DEFAULT_COMMANDS and (
-        not rest or (rest[0].startswith("-") and rest[0] not in HELP)
-    ):
+    if first in GROUPS and (not rest or (rest[0].startswith("-") and rest[0] not in HELP)):
         return [first, DEFAULT_COMMANDS[first], *rest], False
     if first in COMMANDS or first.startswith(OWN_OPTIONS):
         return list(words), False
@@ -250,7 +246,7 @@ def _find_near(word: str, rest: Sequence[str]) -> str:
     for name in difflib.get_close_matches(word.lower(), COMMANDS, n=3, cutoff=LEAST_SIMILARITY):
         if not any(each.isalpha() or " " in each for each in rest):
             return name
-        if name in DEFAULT_COMMANDS and _find_closest(rest[0], _subcommands(name)):
+        if name in GROUPS and _find_closest(rest[0], _subcommands(name)):
             return name
     return ""
 
@@ -261,7 +257,7 @@ def _find_closest(word: str, names: Iterable[str]) -> str:
 
 
 def _subcommands(name: str) -> Iterable[str]:
-    return getattr(load(name), "commands", {}) if name in DEFAULT_COMMANDS else ()
+    return GroupCommands(name) if name in GROUPS else ()
 
 
 def _unknown_command(word: str, near: str, words: Sequence[str]) -> tuple[str, str]:

@@ -8,12 +8,6 @@ import typer
 
 from openclaw.types import Mode
 
-
-def make_group(about: str) -> typer.Typer:
-    """A group of commands, to which they are added."""
-    return typer.Typer(help=about, add_completion=False, rich_markup_mode=None)
-
-
 Continue = Annotated[
     bool, typer.Option("-c", "--continue", help="Continue the latest conversation.")
 ]

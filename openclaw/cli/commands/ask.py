@@ -59,7 +59,7 @@ def ask(
         words, stdin = words[:-1], True
     if not words and not stdin and sys.stdin and sys.stdin.isatty():
         given = (continue_, session, model, yes, mode, no_memory, max_steps, skill, no_save)
-        code: int = find_function("chat")(ctx, None, *given, no_server)
+        code: int = find_function("chat", "chat")(ctx, None, *given, no_server)
         return code
     home = current_home(ctx)
     served = not no_server and home.server_file.exists()

@@ -9,18 +9,15 @@ import typer
 from openclaw.cli.commands.memory.search import opened
 from openclaw.cli.current_home import current_home, record_as_turn
 from openclaw.cli.formatting import print_listing, print_result, warn
-from openclaw.cli.options import AsJson, make_group
+from openclaw.cli.options import AsJson
 from openclaw.config import find_key, origins, render, set_value
 from openclaw.models.registry import check_setting
 from openclaw.security.trust import allow_keys
 from openclaw.storage.program import is_started_by_agent
 
-app = make_group("Show and change settings (openclaw.yaml in the home).")
-
 Name = Annotated[str, typer.Argument(help="For example model or ollama.host.")]
 
 
-@app.command("show")
 def show(ctx: typer.Context, as_json: AsJson = False) -> None:
     """Show every key with its value and where that comes from."""
     found = origins(current_home(ctx, reading=True))
@@ -32,7 +29,6 @@ def show(ctx: typer.Context, as_json: AsJson = False) -> None:
     )
 
 
-@app.command("get")
 def get(ctx: typer.Context, key: Name, as_json: AsJson = False) -> None:
     """Print the value of one key."""
     name = find_key(key).name
@@ -42,8 +38,7 @@ def get(ctx: typer.Context, key: Name, as_json: AsJson = False) -> None:
     print_result(value, value if isinstance(value, str) else render(value), as_json=as_json)
 
 
-@app.command("set", context_settings={"ignore_unknown_options": True})
-def change(
+def set_(
     ctx: typer.Context,
     key: Name,
     value: Annotated[str, typer.Argument(help="Lists as a, b; none as null.")],
@@ -63,7 +58,6 @@ def change(
             warn(found.notices)
 
 
-@app.command("path")
 def path(ctx: typer.Context) -> None:
     """Print where the settings file is."""
     typer.echo(str(current_home(ctx, reading=True).settings))

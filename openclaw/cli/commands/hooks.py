@@ -11,7 +11,7 @@ import typer
 
 from openclaw.cli.current_home import current_home
 from openclaw.cli.formatting import Shape, print_listing, print_result, warn
-from openclaw.cli.options import AsJson, Revoke, Unasked, make_group
+from openclaw.cli.options import AsJson, Revoke, Unasked
 from openclaw.cli.trust_questions import STATES, trust_programs
 from openclaw.config import load_settings
 from openclaw.config.hook_settings import EVENTS, Event, Hook
@@ -22,11 +22,8 @@ from openclaw.security.display import harmless, one_line
 from openclaw.security.program_trust import why_untrusted
 from openclaw.storage.trust_store import HOOKS
 
-app = make_group("List, allow and try your own programs around turns (`hooks:` in openclaw.yaml).")
 
-
-@app.command("list")
-def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
+def list_(ctx: typer.Context, as_json: AsJson = False) -> None:
     """List the hooks, and whether they run. Starts nothing."""
     hooks = _open(ctx, reading=True)
     warn(fault.text for fault in hooks.faults)
@@ -38,7 +35,6 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
     )
 
 
-@app.command()
 def trust(ctx: typer.Context, yes: Unasked = False, revoke: Revoke = False) -> int:
     """Let this home's hooks run, until one of them or a file that they run changes.
 
@@ -49,8 +45,7 @@ def trust(ctx: typer.Context, yes: Unasked = False, revoke: Revoke = False) -> i
     return trust_programs("hooks", hooks, HOOKS, yes=yes, revoke=revoke)
 
 
-@app.command("test")
-def try_event(
+def test(
     ctx: typer.Context,
     event: Annotated[str, typer.Argument(help="For example before_tool.")],
     tool: Annotated[

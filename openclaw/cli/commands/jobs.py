@@ -12,7 +12,7 @@ import typer
 
 from openclaw.cli.current_home import current_home
 from openclaw.cli.formatting import print_json, print_listing, warn
-from openclaw.cli.options import AsJson, make_group
+from openclaw.cli.options import AsJson
 from openclaw.cli.questions import write_after_yes
 from openclaw.cli.unattended_prompt import ask_unattended
 from openclaw.jobs.job_runs import JobResult, describe_jobs, run_due, tell, try_job
@@ -22,11 +22,8 @@ from openclaw.server.autostart import make_timer_files, start_command
 from openclaw.storage.home import Home
 from openclaw.types import local_time
 
-app = make_group("Do things by the clock: memory/JOBS.md.")
 
-
-@app.command("list")
-def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
+def list_(ctx: typer.Context, as_json: AsJson = False) -> None:
     """List the jobs: when each ran last, when it runs next, and whether it is due."""
     home = current_home(ctx, reading=True)
     jobs, faults = read_jobs(home)
@@ -40,8 +37,7 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
     )
 
 
-@app.command("run")
-def run_all(ctx: typer.Context, as_json: AsJson = False) -> int:
+def run(ctx: typer.Context, as_json: AsJson = False) -> int:
     """Run what is due, and end. Cron or a timer starts this every few minutes.
 
     Nobody is asked: what needs a yes is refused and named. What was missed runs once, late; what
@@ -53,8 +49,7 @@ def run_all(ctx: typer.Context, as_json: AsJson = False) -> int:
     return _report(home, results, as_json=as_json)
 
 
-@app.command("try")
-def try_one(
+def try_(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(help="The job.")],
     as_json: AsJson = False,
@@ -67,7 +62,6 @@ def try_one(
     return _report(home, [result], as_json=as_json)
 
 
-@app.command()
 def timer(
     ctx: typer.Context,
     install: Annotated[bool, typer.Option("--install", help="Write them after a yes.")] = False,

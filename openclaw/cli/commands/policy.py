@@ -10,7 +10,7 @@ import typer
 
 from openclaw.cli.current_home import current_home, record_as_turn
 from openclaw.cli.formatting import print_json, table
-from openclaw.cli.options import AsJson, make_group
+from openclaw.cli.options import AsJson
 from openclaw.config import add_line, drop_line, load_settings
 from openclaw.errors import UsageError
 from openclaw.inspection.policy_report import describe_policy
@@ -18,12 +18,9 @@ from openclaw.security.display import one_line
 from openclaw.security.grants import make_grant, read_grant, read_grants
 from openclaw.security.policy import EFFECTS, RULES, TABLE
 
-app = make_group("Show what tools may do, and grant it.")
-
 BY_SITUATION = "ask in a chat, edit for a single prompt"
 
 
-@app.command("show")
 def show(ctx: typer.Context, as_json: AsJson = False) -> None:
     """Show the mode, the table of modes, the sandbox and the grants."""
     settings = load_settings(current_home(ctx, reading=True))
@@ -45,7 +42,6 @@ def show(ctx: typer.Context, as_json: AsJson = False) -> None:
         typer.echo(table(cells, ("#", "SINCE", "KIND", "VALUE", "")))
 
 
-@app.command("allow", context_settings={"ignore_unknown_options": True})
 def allow(
     ctx: typer.Context,
     kind: Annotated[str, typer.Argument(help="command, prefix, host or tool.")],
@@ -65,7 +61,6 @@ def allow(
     typer.echo(f"{'granted' if same is None else 'granted already'}: {same or grant}")
 
 
-@app.command("revoke", context_settings={"ignore_unknown_options": True})
 def revoke(
     ctx: typer.Context,
     which: Annotated[

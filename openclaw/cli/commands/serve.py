@@ -14,7 +14,6 @@ import typer
 
 from openclaw.cli.current_home import current_home
 from openclaw.cli.formatting import Column, print_json, print_listing
-from openclaw.cli.options import make_group
 from openclaw.cli.questions import refuse_inside_agent, write_after_yes
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.security.display import one_line
@@ -32,10 +31,7 @@ from openclaw.storage.home import Home
 DEFAULT_PORT = 8377
 MISSING = "pip install 'openclaw[web]'"
 
-app = make_group("Serve the home over HTTP, and stay warm.")
 
-
-@app.command()
 def run(
     ctx: typer.Context,
     port: Annotated[
@@ -158,7 +154,6 @@ def _read_duration(text: str) -> float:
     return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
 
 
-@app.command()
 def token(
     ctx: typer.Context,
     action: Annotated[str, typer.Argument(help="add, remove or list.")] = "list",

@@ -12,12 +12,10 @@ import typer
 from openclaw.cli.current_home import current_home, record_as_turn
 from openclaw.cli.day_option import DATES, parse_iso_day
 from openclaw.cli.formatting import Column, print_listing, print_result
-from openclaw.cli.options import AsJson, make_group
+from openclaw.cli.options import AsJson
 from openclaw.errors import UsageError
 from openclaw.memory.todos import Todo, is_overdue, todo_file, without_due
 from openclaw.security.display import count_of, one_line
-
-app = make_group("Show and change the to-do lists.")
 
 Everything = Annotated[bool, typer.Option("--all", "-a", help="Show done ones too.")]
 Words = Annotated[list[str], typer.Argument(metavar="ID|TEXT", help="Its id or its text.")]
@@ -42,8 +40,7 @@ COLUMNS: Mapping[str, Column] = {
 }
 
 
-@app.command("list")
-def show_all(
+def list_(
     ctx: typer.Context,
     as_json: AsJson = False,
     everything: Everything = False,
@@ -63,7 +60,6 @@ def show_all(
     print_listing(file.as_json(shown), COLUMNS, as_json=as_json, empty=none)
 
 
-@app.command("add")
 def add(
     ctx: typer.Context,
     text: Annotated[list[str], typer.Argument(help="What is to be done.")],
@@ -85,19 +81,16 @@ def add(
     print_result(file.as_json(added), *lines, as_json=as_json)
 
 
-@app.command("done")
 def done(ctx: typer.Context, words: Words, as_json: AsJson = False) -> None:
     """Mark a to-do as done."""
     _mark(ctx, words, True, as_json)
 
 
-@app.command("undone")
 def undone(ctx: typer.Context, words: Words, as_json: AsJson = False) -> None:
     """Mark a to-do as open again."""
     _mark(ctx, words, False, as_json)
 
 
-@app.command("move")
 def move(ctx: typer.Context, words: Words, list_name: ListName, as_json: AsJson = False) -> None:
     """Move a to-do, and what is indented below it, to another list."""
     home = current_home(ctx)
@@ -109,8 +102,7 @@ def move(ctx: typer.Context, words: Words, list_name: ListName, as_json: AsJson 
     print_result(file.as_json([todo]), line, as_json=as_json)
 
 
-@app.command("rm")
-def remove(
+def rm(
     ctx: typer.Context,
     words: Annotated[
         list[str] | None, typer.Argument(metavar="ID|TEXT", help="Its id or its text.")

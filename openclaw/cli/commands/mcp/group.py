@@ -8,7 +8,7 @@ import typer
 
 from openclaw.cli.current_home import current_home
 from openclaw.cli.formatting import print_listing, print_result, table, warn
-from openclaw.cli.options import AsJson, Revoke, Unasked, make_group
+from openclaw.cli.options import AsJson, Revoke, Unasked
 from openclaw.cli.trust_questions import STATES, trust_programs
 from openclaw.config import load_settings
 from openclaw.config.mcp_settings import Server, read_servers, tool_name_part
@@ -18,11 +18,8 @@ from openclaw.tools.mcp.schema import ServerCache, read_cache
 from openclaw.tools.mcp.start import KIND, ServerStarter, fault_line
 from openclaw.tools.mcp.tools import McpServers, describe_server, make_connector
 
-app = make_group("List and try MCP servers (`mcp:` in openclaw.yaml).")
 
-
-@app.command("list")
-def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
+def list_(ctx: typer.Context, as_json: AsJson = False) -> None:
     """List the servers and the tools that they were last known to have. Starts nothing."""
     home = current_home(ctx, reading=True)
     servers, faults = _read(home)
@@ -44,7 +41,6 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
     )
 
 
-@app.command()
 def trust(ctx: typer.Context, yes: Unasked = False, revoke: Revoke = False) -> int:
     """Let the servers run that run files of this home, until one of them or a file changes.
 
@@ -58,8 +54,7 @@ def trust(ctx: typer.Context, yes: Unasked = False, revoke: Revoke = False) -> i
     return trust_programs("MCP servers", starts, KIND, yes=yes, revoke=revoke)
 
 
-@app.command("test")
-def try_one(
+def test(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="SERVER", help="Its name.")],
     as_json: AsJson = False,

@@ -9,7 +9,7 @@ import typer
 from openclaw.cli.current_home import current_home, raise_usage_errors, record_as_turn
 from openclaw.cli.day_option import parse_iso_day
 from openclaw.cli.formatting import Shape, print_listing, print_result
-from openclaw.cli.options import AsJson, Since, Unasked, make_group
+from openclaw.cli.options import AsJson, Since, Unasked
 from openclaw.cli.questions import require_yes
 from openclaw.errors import UsageError
 from openclaw.memory.entries import CATEGORIES as KNOWN
@@ -17,16 +17,13 @@ from openclaw.memory.entries import Meta
 from openclaw.memory.notes import AlreadyKnownError, SavedNote, typed_notes
 from openclaw.security.display import one_line
 
-app = make_group("Show, add to and forget what is remembered.")
-
 CATEGORIES = "preference, fact, decision, entity or other"
 
 
 Category = Annotated[str, typer.Option("--category", metavar="NAME", help=f"{CATEGORIES}.")]
 
 
-@app.command("list")
-def show_all(
+def list_(
     ctx: typer.Context,
     as_json: AsJson = False,
     everything: Annotated[
@@ -52,7 +49,6 @@ def show_all(
     )
 
 
-@app.command("add")
 def add(
     ctx: typer.Context,
     text: Annotated[list[str], typer.Argument(help="One fact.")],
@@ -95,7 +91,6 @@ def add(
     )
 
 
-@app.command("forget")
 def forget(
     ctx: typer.Context,
     words: Annotated[

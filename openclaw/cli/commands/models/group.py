@@ -12,7 +12,7 @@ import typer
 
 from openclaw.cli.current_home import current_home, load_settings_or_defaults, record_as_turn
 from openclaw.cli.formatting import print_listing
-from openclaw.cli.options import AsJson, make_group
+from openclaw.cli.options import AsJson
 from openclaw.config import Settings, set_value
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.models import catalog
@@ -26,14 +26,11 @@ from openclaw.models.model_names import (
 )
 from openclaw.models.ollama_models import pull_model
 
-app = make_group("List, fetch and choose models.")
-
 SECONDS_PER_LINE = 10.0
 """Between two lines of progress where there is no terminal."""
 
 
-@app.command("list")
-def list_models(ctx: typer.Context, as_json: AsJson = False) -> None:
+def list_(ctx: typer.Context, as_json: AsJson = False) -> None:
     """List the models of the catalogue, of the models folder and of Ollama."""
     rows, away = all_models(load_settings_or_defaults(ctx).ollama.host)
     print_listing(
@@ -51,7 +48,6 @@ def list_models(ctx: typer.Context, as_json: AsJson = False) -> None:
         typer.echo(away, err=True)
 
 
-@app.command("pull")
 def pull(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(help="A name of the list, or ollama/NAME.")] = "",
@@ -81,7 +77,6 @@ def pull(
     _fetch(name)
 
 
-@app.command("use")
 def use(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(help="PROVIDER/NAME, auto, or a path.")],

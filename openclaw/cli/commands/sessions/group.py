@@ -12,7 +12,7 @@ import typer
 
 from openclaw.cli.current_home import current_home, record_as_turn
 from openclaw.cli.formatting import for_stream, print_listing, print_undo_hint, warn
-from openclaw.cli.options import AsJson, Replace, Unasked, make_group
+from openclaw.cli.options import AsJson, Replace, Unasked
 from openclaw.cli.questions import require_yes
 from openclaw.errors import UsageError
 from openclaw.security.display import harmless, minute, one_line
@@ -21,15 +21,12 @@ from openclaw.sessions.store import SessionStore, open_store
 from openclaw.storage.safe_open import read_text
 from openclaw.storage.text import write_text
 
-app = make_group("List, search and manage conversations.")
-
 Ref = Annotated[
     str, typer.Argument(metavar="ID", help="Its id, the start or end of it, its title, or latest.")
 ]
 
 
-@app.command("list")
-def show_all(
+def list_(
     ctx: typer.Context,
     number: Annotated[
         int | None, typer.Option("-n", min=1, metavar="N", help="The last used N of them.")
@@ -53,7 +50,6 @@ def show_all(
     warn(store.problems)
 
 
-@app.command("show")
 def show(
     ctx: typer.Context,
     ref: Ref,
@@ -72,7 +68,6 @@ def show(
         warn(store.problems)
 
 
-@app.command("search")
 def search(
     ctx: typer.Context,
     query: Annotated[str, typer.Argument(help='Words; "..." for words that stand together.')],
@@ -101,7 +96,6 @@ def search(
     warn(store.problems)
 
 
-@app.command("restore")
 def restore(ctx: typer.Context, ref: Ref) -> None:
     """Undo the last compaction of a conversation."""
     home = current_home(ctx)
@@ -117,7 +111,6 @@ def restore(ctx: typer.Context, ref: Ref) -> None:
     typer.echo(f"{session_id}: {count} messages are back{left}")
 
 
-@app.command("rename")
 def rename(
     ctx: typer.Context,
     ref: Ref,
@@ -131,7 +124,6 @@ def rename(
     typer.echo(one_line(f"{session.id}: {session.title}"))
 
 
-@app.command("delete")
 def delete(ctx: typer.Context, ref: Ref, yes: Unasked = False) -> None:
     """Remove a conversation. `openclaw undo` puts it back: the history still has it."""
     home = current_home(ctx)
@@ -145,7 +137,6 @@ def delete(ctx: typer.Context, ref: Ref, yes: Unasked = False) -> None:
     warn(store.problems)
 
 
-@app.command("export")
 def export(
     ctx: typer.Context,
     ref: Ref,
@@ -169,7 +160,6 @@ def export(
         typer.echo(for_stream(text, sys.stdout), nl=False)
 
 
-@app.command("fork")
 def fork(
     ctx: typer.Context,
     ref: Ref,

@@ -13,20 +13,17 @@ import typer
 
 from openclaw.cli.current_home import current_home, record_as_turn
 from openclaw.cli.formatting import Shape, print_json, print_listing, print_result, warn
-from openclaw.cli.options import AsJson, make_group
+from openclaw.cli.options import AsJson
 from openclaw.config import load_settings, set_value
 from openclaw.errors import OpenclawError, UsageError
 from openclaw.security.display import harmless, one_line
 from openclaw.skills.skill import ListedSkill, Skill, check_skill, find_skill, list_installed
 from openclaw.storage.home import Home
 
-app = make_group("List, check, install and switch skills.")
-
 Name = Annotated[str, typer.Argument(help="Its name.")]
 
 
-@app.command("list")
-def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
+def list_(ctx: typer.Context, as_json: AsJson = False) -> None:
     """List all skills, with the reason and the remedy for those that cannot be used."""
     home = current_home(ctx, reading=True)
     found = [entry.as_json(home) for entry in _list_installed(home)]
@@ -44,7 +41,6 @@ def show_all(ctx: typer.Context, as_json: AsJson = False) -> None:
         _explain(found)
 
 
-@app.command("show")
 def show(ctx: typer.Context, name: Name, as_json: AsJson = False) -> None:
     """Show the instructions of a skill, and what it asks for."""
     home = current_home(ctx, reading=True)
@@ -59,7 +55,6 @@ def show(ctx: typer.Context, name: Name, as_json: AsJson = False) -> None:
     typer.echo(harmless(entry.skill.body()))
 
 
-@app.command("validate")
 def validate(
     ctx: typer.Context,
     path: Annotated[
@@ -89,13 +84,11 @@ def validate(
     return int(not valid)
 
 
-@app.command("enable")
 def enable(ctx: typer.Context, name: Name, as_json: AsJson = False) -> None:
     """Use a skill again that was switched off."""
     _switch(current_home(ctx), name, on=True, as_json=as_json)
 
 
-@app.command("disable")
 def disable(ctx: typer.Context, name: Name, as_json: AsJson = False) -> None:
     """Keep a skill, but do not use it: its name goes to skills.off in openclaw.yaml."""
     _switch(current_home(ctx), name, on=False, as_json=as_json)
