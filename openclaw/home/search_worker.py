@@ -21,7 +21,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
@@ -31,7 +31,7 @@ from openclaw.errors import OpenclawError
 from openclaw.retrieval.passages import USUAL, LeftOut, Passage
 from openclaw.retrieval.scan import MANY
 from openclaw.retrieval.search import Search, load_llama, open_search
-from openclaw.storage.folder_watch import FolderWatcher
+from openclaw.storage.folder_watch import watch_folders
 from openclaw.storage.home import Home
 from openclaw.storage.safe_open import follow, is_folder
 from openclaw.types import ToolProblem
@@ -60,12 +60,12 @@ def main() -> None:
         settings.index.store and not settings.index.keep
     ):  # what our own files hold is ranked without it
         load_llama()
-    folders = [f for f in (home.memory, home.workspace) if is_folder(f) or not f.is_dir()]
+    folders = [folder for folder in (home.memory, home.workspace) if is_folder(folder)]
     with ExitStack() as stack:
         stack.callback(search.close)
 
         def watch() -> None:
-            stack.enter_context(closing(FolderWatcher(folders, lambda: lines.put(CHANGED))))
+            stack.enter_context(watch_folders(folders, lambda: lines.put(CHANGED)))
 
         serve(search, lines, out, watch)
         with suppress(OSError, AttributeError):  # nobody waits for it now
