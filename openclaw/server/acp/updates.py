@@ -109,7 +109,6 @@ class TurnUpdates:
         self._home, self._prefix = home, prefix
         self.call = ""
         self._said, self._message, self._found = "", 0, 0
-        self._input: Mapping[str, Any] = {}
         self._changes: dict[str, Change] = {}
 
     def read(self, data: Mapping[str, Any]) -> Iterator[Update]:
@@ -136,7 +135,7 @@ class TurnUpdates:
                 shown = [_text("\n".join(tail) or what)]
                 yield helpers.update_tool_call(self.call, status="in_progress", content=shown)
             case events.ToolStart(call_id, tool, given):
-                self.call, self._input = f"{self._prefix}.{call_id}", given
+                self.call = f"{self._prefix}.{call_id}"
                 self._changes.clear()
                 told = _describe_call(self._home, tool, given)
                 yield helpers.start_tool_call(self.call, **told)
