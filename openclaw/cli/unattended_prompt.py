@@ -13,7 +13,6 @@ from openclaw.events import Done, Error, Event, Trouble
 from openclaw.inspection.turn_lines import verdict_lines
 from openclaw.jobs.unattended import (
     UnattendedResult,
-    interrupt_after,
     result_of,
     text_for_user,
     todays_session,
@@ -21,6 +20,7 @@ from openclaw.jobs.unattended import (
     unattended_settings,
 )
 from openclaw.sessions.session import Session
+from openclaw.stopping import stopped_after
 from openclaw.storage.home import Home
 
 
@@ -42,19 +42,13 @@ def ask_unattended(home: Home, job: str, prompt: str, model: str | None = None) 
 
 def _run_turn(agent: Agent, prompt: str, session: Session) -> Done | Error | None:
     seconds = agent.settings.heartbeat.timeout
-    late = OpenclawError(
-        f"the heartbeat took longer than {seconds:g} s and was ended; what was done is kept",
-        "allow it more time: openclaw config set heartbeat.timeout SECONDS",
-    )
-    with interrupt_after(seconds) as passed:
-        try:
-            end = show_turn(agent.ask(prompt, session), _Unheard())
-        except KeyboardInterrupt:
-            if not passed.is_set():
-                raise
-            raise late from None
-    if passed.is_set() and getattr(end, "stop_reason", "interrupted") == "interrupted":
-        raise late
+    with stopped_after(seconds) as over:
+        end = show_turn(agent.ask(prompt, session), _Unheard())
+    if over.is_set() and getattr(end, "stop_reason", "interrupted") == "interrupted":
+        raise OpenclawError(
+            f"the heartbeat took longer than {seconds:g} s and was ended; what was done is kept",
+            "allow it more time: openclaw config set heartbeat.timeout SECONDS",
+        )
     return end
 
 

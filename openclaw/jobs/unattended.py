@@ -7,13 +7,9 @@ and free of what was read the day before.
 
 from __future__ import annotations
 
-import _thread
-import os
 import re
-import signal
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from datetime import time
 from typing import TYPE_CHECKING
@@ -164,34 +160,6 @@ def run_lock(home: Home, job: str = HEARTBEAT) -> AbstractContextManager[bool]:
     the lock fails."""
     name = HEARTBEAT if job == HEARTBEAT else f"job-{job}"
     return try_lock(home.private / "locks" / f"{name}.lock")
-
-
-@contextmanager
-def interrupt_after(seconds: float) -> Iterator[threading.Event]:
-    """Interrupt the main thread, as Ctrl-C does, when the work inside takes longer, and set the
-    event. Only in the main thread. A process of cron may ignore Ctrl-C, so a handler is set here.
-    """
-    passed, over = threading.Event(), threading.Lock()
-
-    def end() -> None:
-        if over.acquire(blocking=False):
-            passed.set()
-            # A real signal, where the system has one, also ends a wait for a server.
-            if os.name == "nt":
-                _thread.interrupt_main()
-            else:
-                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-
-    timer = threading.Timer(seconds, end)
-    timer.daemon = True
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    timer.start()
-    try:
-        yield passed
-    finally:
-        over.acquire(blocking=False)  # from here on nothing is interrupted
-        timer.cancel()
-        signal.signal(signal.SIGINT, before)
 
 
 def parse_hours(text: str) -> tuple[time, time]:

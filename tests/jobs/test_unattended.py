@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import threading
 import time
 from datetime import datetime
 from datetime import time as clock
@@ -18,7 +17,6 @@ import pytest
 from openclaw.config import Settings
 from openclaw.errors import UsageError
 from openclaw.jobs.unattended import (
-    interrupt_after,
     is_within,
     parse_hours,
     prompt_of,
@@ -29,6 +27,7 @@ from openclaw.jobs.unattended import (
     unattended_mode,
     unattended_settings,
 )
+from openclaw.stopping import check_stop, stopped_after
 from openclaw.storage.home import Home
 from openclaw.storage.new_home import create_home
 from tests.fakes.command import openclaw
@@ -258,25 +257,17 @@ def test_a_heartbeat_that_takes_too_long_is_ended_and_reported(
     assert messages[-1]["content"].startswith("Once")
 
 
-def test_the_limit_ends_a_wait_even_where_ctrl_c_is_ignored() -> None:
-    import signal
-
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        with interrupt_after(0.05) as passed, pytest.raises(KeyboardInterrupt):
-            while not passed.wait(0.01):
-                pass
-            time.sleep(10)
-        assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def test_a_heartbeat_that_ends_in_time_is_never_interrupted() -> None:
-    with interrupt_after(0.5) as passed:
+def test_a_limit_ends_what_looks_for_a_stop_and_nothing_after_its_end() -> None:
+    with stopped_after(0.05) as over, pytest.raises(KeyboardInterrupt):
+        while True:
+            check_stop()
+            time.sleep(0.01)
+    assert over.is_set()
+    with stopped_after(0.05) as over:
         pass
-    threading.Event().wait(0.6)
-    assert not passed.is_set()
+    time.sleep(0.1)
+    check_stop()
+    assert not over.is_set()
 
 
 # -------- quiet hours
