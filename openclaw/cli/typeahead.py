@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import _thread
+import codecs
 import os
+import select
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from openclaw.cli.questions import is_yes
@@ -17,7 +20,11 @@ from openclaw.security.display import one_line
 if TYPE_CHECKING:
     from prompt_toolkit.key_binding import KeyPress
 
+if sys.platform != "win32":
+    import termios
 
+BACKGROUND_SECONDS = 0.2
+PASTES_ARE_MARKED, PASTES_ARE_NOT_MARKED = "\x1b[?2004h", "\x1b[?2004l"
 ESCAPE_SECONDS = 0.05
 """An Esc that no byte follows within this time is the key, not the beginning of a key's code."""
 
@@ -112,202 +119,171 @@ class Typed:
         return one_line(" \u21b5 ".join([*self.prompts, self.line])).rstrip()
 
 
-if sys.platform == "win32":
+class KeyReader:
+    """Reads the keys while it is entered; the terminal does not show them meanwhile. A thread
+    hands them to `keys` as they come and calls `idle` when no more follow.
 
-    class KeyReader:
-        """Does nothing: on Windows typed text waits for the next prompt by itself."""
+    Ctrl-C and Ctrl-Z work as usual. The terminal gets its modes back whenever others use it: after
+    Ctrl-Z, at a question (`paused`) and when the process ends. Without a terminal, and in the
+    background, it does nothing; nor on Windows, where typed text waits for the next prompt by
+    itself.
+    """
 
-        def __init__(self, keys: object, idle: object) -> None:
-            pass
+    def __init__(self, keys: Callable[[str], None], idle: Callable[[], None]) -> None:
+        self._keys, self._idle = keys, idle
+        self._before: Any = None
+        self._reader: threading.Thread | None = None
+        self._end = -1  # the end of a pipe; closing it ends the thread
+        self._signals = SignalGuard(self._release, self._resume)
 
-        def __enter__(self) -> None:
-            pass
-
-        def __exit__(self, *_: object) -> None:
-            pass
-
-        @contextmanager
-        def paused(self) -> Iterator[None]:
-            yield
-
-        @contextmanager
-        def until_now(self) -> Iterator[None]:
-            yield
-
-    def interrupt() -> None:
-        """Do nothing, as no keys are read."""
-
-    def silence(*, keys: bool = False) -> Any:
-        """Do nothing, as the console echoes nothing by itself."""
-
-    def unsilence(before: Any) -> None:
-        """Do nothing."""
-
-else:
-    import codecs
-    import select
-    import termios
-    from contextlib import suppress
-
-    BACKGROUND_SECONDS = 0.2
-    PASTES_ARE_MARKED, PASTES_ARE_NOT_MARKED = "\x1b[?2004h", "\x1b[?2004l"
-
-    class KeyReader:
-        """Reads the keys while it is entered; the terminal does not show them meanwhile. A thread
-        hands them to `keys` as they come and calls `idle` when no more follow.
-
-        Ctrl-C and Ctrl-Z work as usual. The terminal gets its modes back whenever others use it:
-        after Ctrl-Z, at a question (`paused`) and when the process ends. Without a terminal, and in
-        the background, it does nothing.
-        """
-
-        def __init__(self, keys: Callable[[str], None], idle: Callable[[], None]) -> None:
-            self._keys, self._idle = keys, idle
-            self._before: Any = None
-            self._reader: threading.Thread | None = None
-            self._end = -1  # the end of a pipe; closing it ends the thread
-            self._signals = SignalGuard(self._release, self._resume)
-
-        def __enter__(self) -> None:
-            try:
-                with _uninterrupted():
-                    self._resume()
-            except KeyboardInterrupt:
-                self.__exit__()
-                raise
-
-        def __exit__(self, *_: object) -> None:
+    def __enter__(self) -> None:
+        try:
             with _uninterrupted():
-                self._release()
-
-        @contextmanager
-        def paused(self) -> Iterator[None]:
-            """Give the terminal back for a question."""
-            if not self._before:
-                yield
-                return
+                self._resume()
+        except KeyboardInterrupt:
             self.__exit__()
-            try:
-                yield
-            finally:
-                self.__enter__()
+            raise
 
-        @contextmanager
-        def until_now(self) -> Iterator[None]:
-            """Hand over what was typed so far. A prompt in here gets all that comes later key by
-            key, even before it has set the terminal's modes itself."""
-            if not _has_terminal():
-                yield
-                return
-            self._change()
-            try:
-                terminal = sys.stdin.fileno()
-                while select.select([terminal], [], [], 0)[0] and (
-                    data := os.read(terminal, 65_536)
-                ):
-                    self._keys(data.decode(errors="replace"))
-                yield
-            finally:
-                self._restore()
-
-        def _change(self) -> None:
-            self._before = silence(keys=True)
-            if self._before:
-                with suppress(OSError):
-                    os.write(sys.stdout.fileno(), PASTES_ARE_MARKED.encode())
-
-        def _restore(self) -> None:
-            before, self._before = self._before, None
-            if before:
-                unsilence(before)
-                with suppress(OSError):
-                    os.write(sys.stdout.fileno(), PASTES_ARE_NOT_MARKED.encode())
-
-        def _resume(self) -> None:
-            """Begin to read, where there is a terminal."""
-            if _has_terminal():
-                self._change()
-                end, self._end = os.pipe()
-                self._reader = threading.Thread(target=self._read, args=(end,), daemon=True)
-                self._reader.start()
-                self._signals.catch()
-
-        def _release(self) -> None:
-            """Let the thread hand over what has come already, then restore the terminal."""
-            self._signals.leave()  # first, as a signal from now on would begin to read again
-            reader, self._reader = self._reader, None
-            try:
-                if reader:
-                    os.close(self._end)
-                    reader.join()
-            finally:
-                self._restore()
-
-        def _read(self, end: int) -> None:
-            """Read until the other end of the pipe `end` is closed and no input is waiting."""
-            terminal = sys.stdin.fileno()
-            decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-            patience = None
-            with suppress(OSError):
-                while True:
-                    ready = select.select([terminal, end], [], [], patience)[0]
-                    patience = None
-                    if terminal in ready and _has_terminal():
-                        if not (data := os.read(terminal, 65_536)):
-                            break
-                        self._keys(decode(data))
-                        patience = ESCAPE_SECONDS
-                    elif end in ready:
-                        break
-                    elif not ready:
-                        self._idle()
-                    else:  # another process has the terminal
-                        time.sleep(BACKGROUND_SECONDS)
-            os.close(end)
+    def __exit__(self, *_: object) -> None:
+        with _uninterrupted():
+            self._release()
 
     @contextmanager
-    def _uninterrupted() -> Iterator[None]:
-        """Delay a Ctrl-C to the end: in between it would leave the terminal half changed."""
-        pressed: list[int] = []
-        before = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
+    def paused(self) -> Iterator[None]:
+        """Give the terminal back for a question."""
+        if not self._before:
+            yield
+            return
+        self.__exit__()
         try:
             yield
         finally:
-            signal.signal(signal.SIGINT, before)
-            if pressed:
-                interrupt()
+            self.__enter__()
 
-    def interrupt() -> None:
-        """Do as Ctrl-C does."""
+    @contextmanager
+    def until_now(self) -> Iterator[None]:
+        """Hand over what was typed so far. A prompt in here gets all that comes later key by
+        key, even before it has set the terminal's modes itself."""
+        if not _has_terminal():
+            yield
+            return
+        self._change()
+        try:
+            terminal = sys.stdin.fileno()
+            while select.select([terminal], [], [], 0)[0] and (data := os.read(terminal, 65_536)):
+                self._keys(data.decode(errors="replace"))
+            yield
+        finally:
+            self._restore()
+
+    def _change(self) -> None:
+        self._before = silence(keys=True)
+        if self._before:
+            with suppress(OSError):
+                os.write(sys.stdout.fileno(), PASTES_ARE_MARKED.encode())
+
+    def _restore(self) -> None:
+        before, self._before = self._before, None
+        if before:
+            unsilence(before)
+            with suppress(OSError):
+                os.write(sys.stdout.fileno(), PASTES_ARE_NOT_MARKED.encode())
+
+    def _resume(self) -> None:
+        """Begin to read, where there is a terminal."""
+        if _has_terminal():
+            self._change()
+            end, self._end = os.pipe()
+            self._reader = threading.Thread(target=self._read, args=(end,), daemon=True)
+            self._reader.start()
+            self._signals.catch()
+
+    def _release(self) -> None:
+        """Let the thread hand over what has come already, then restore the terminal."""
+        self._signals.leave()  # first, as a signal from now on would begin to read again
+        reader, self._reader = self._reader, None
+        try:
+            if reader:
+                os.close(self._end)
+                reader.join()
+        finally:
+            self._restore()
+
+    def _read(self, end: int) -> None:
+        """Read until the other end of the pipe `end` is closed and no input is waiting."""
+        terminal = sys.stdin.fileno()
+        decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        patience = None
+        with suppress(OSError):
+            while True:
+                ready = select.select([terminal, end], [], [], patience)[0]
+                patience = None
+                if terminal in ready and _has_terminal():
+                    if not (data := os.read(terminal, 65_536)):
+                        break
+                    self._keys(decode(data))
+                    patience = ESCAPE_SECONDS
+                elif end in ready:
+                    break
+                elif not ready:
+                    self._idle()
+                else:  # another process has the terminal
+                    time.sleep(BACKGROUND_SECONDS)
+        os.close(end)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Delay a Ctrl-C to the end: in between it would leave the terminal half changed."""
+    pressed: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if pressed:
+            interrupt()
+
+
+def interrupt() -> None:
+    """Do as Ctrl-C does."""
+    if sys.platform == "win32":
+        _thread.interrupt_main()
+    else:  # a real signal ends a wait of the main thread too
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
-    def silence(*, keys: bool = False) -> Any:
-        """Let the terminal echo nothing, and with `keys` give single keys. Returns its modes
-        before; None without a terminal."""
-        with suppress(termios.error, OSError, ValueError, AttributeError):
-            before = termios.tcgetattr(sys.stdin)
-            silent = [*before]
-            silent[3] &= ~termios.ECHO
-            if keys:
-                silent[0] &= ~termios.ICRNL
-                silent[3] &= ~termios.ICANON
-                silent[3] |= termios.NOFLSH  # Ctrl-C leaves what was typed before it
-            termios.tcsetattr(sys.stdin, termios.TCSANOW, silent)
-            return before
+
+def silence(*, keys: bool = False) -> Any:
+    """Let the terminal echo nothing, and with `keys` give single keys. Returns its modes
+    before; None without a terminal, and on Windows, whose console echoes nothing by itself."""
+    if sys.platform == "win32":
         return None
+    with suppress(termios.error, OSError, ValueError, AttributeError):
+        before = termios.tcgetattr(sys.stdin)
+        silent = [*before]
+        silent[3] &= ~termios.ECHO
+        if keys:
+            silent[0] &= ~termios.ICRNL
+            silent[3] &= ~termios.ICANON
+            silent[3] |= termios.NOFLSH  # Ctrl-C leaves what was typed before it
+        termios.tcsetattr(sys.stdin, termios.TCSANOW, silent)
+        return before
+    return None
 
-    def unsilence(before: Any) -> None:
-        """Give the terminal its modes back."""
-        if before:
-            with suppress(termios.error, OSError, ValueError, AttributeError):
-                termios.tcsetattr(sys.stdin, termios.TCSANOW, before)
 
-    def _has_terminal() -> bool:
-        """Return True when the process may read from a terminal now."""
-        try:
-            return sys.stdin.isatty() and os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
-        except (OSError, ValueError, AttributeError):
-            return False
+def unsilence(before: Any) -> None:
+    """Give the terminal its modes back."""
+    if before and sys.platform != "win32":
+        with suppress(termios.error, OSError, ValueError, AttributeError):
+            termios.tcsetattr(sys.stdin, termios.TCSANOW, before)
+
+
+def _has_terminal() -> bool:
+    """Return True when the process may read from a terminal now."""
+    try:
+        return sys.stdin.isatty() and os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+    except (OSError, ValueError, AttributeError):
+        return False
 
 
 class TypedAhead(KeyReader, Typed):
