@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -173,17 +173,19 @@ _ROW = re.compile(r"\s*\|\s*(\d+(?=\s*\|))?([^|]*)\|(.*?)\|?\s*$")
 _TURN = re.compile(
     r"[*`]*(?:every turn|turn #?0*([1-9]\d*))\b[*`\s:,.\u2013\u2014-]*", re.IGNORECASE
 )
-_CHECKS: tuple[tuple[Check, str], ...] = (
-    ("same", r"same(?: answer)?"),
-    ("same calls", "same tools"),
-    ("contains", "(?:answer )?contains (.+)"),
-    ("lacks", "(?:answer )?does(?: not|n't) contain (.+)"),
-    ("matches", "(?:answer )?matches (.+)"),
-    ("calls not", "calls nothing|does(?: not|n't) call any tool"),
-    ("calls not", "does(?: not|n't) call (.+)"),
-    ("calls", "calls (.+)"),
-)
-"""The checks, each with the words for it."""
+_CHECKS: Mapping[Check, tuple[str, str]] = {
+    "same": ("same(?: answer)?", "same answer"),
+    "same calls": ("same tools", "same tools"),
+    "contains": ("(?:answer )?contains (.+)", 'answer contains "{}"'),
+    "lacks": ("(?:answer )?does(?: not|n't) contain (.+)", 'answer does not contain "{}"'),
+    "matches": ("(?:answer )?matches (.+)", "answer matches {}"),
+    "calls not": (
+        "calls nothing|does(?: not|n't) call (?:any tool|(.+))",
+        "does not call {}",
+    ),
+    "calls": ("calls (.+)", "calls {}"),
+}
+"""The checks, each with the words for it: to be read, and to be shown."""
 _STRAY = re.compile(r"\b(?:turns?|contains?|matches|lacks|calls?|same)\b", re.IGNORECASE)
 """A word by which an item looks like an expectation."""
 UNNAMED = "names no turn; write `turn N: ...` or `every turn: ...`"
@@ -206,16 +208,7 @@ class Expectation:
     line: int = 0
 
     def __str__(self) -> str:
-        words = {
-            "contains": f'answer contains "{self.value}"',
-            "lacks": f'answer does not contain "{self.value}"',
-            "matches": f"answer matches {self.value}",
-            "calls": f"calls {self.value}",
-            "calls not": f"does not call {self.value or 'any tool'}",
-            "same": "same answer",
-            "same calls": "same tools",
-        }
-        return words[self.check]
+        return _CHECKS[self.check][1].format(self.value or "any tool")
 
 
 DEFAULT = Expectation(EVERY, "same calls")
@@ -258,9 +251,9 @@ def _read_expectation(named: re.Match[str], words: str, line: int) -> Expectatio
     """Return the expectation that words mean. ValueError for others."""
     turn = int(named[1] or EVERY)
     words = words.removeprefix(named[0]).replace("\\|", "|").strip()
-    for check, form in _CHECKS:
+    for check, (form, _) in _CHECKS.items():
         if found := re.fullmatch(form, words, re.IGNORECASE):
-            value = (found[1] if found.re.groups else "").strip()
+            value = "".join(filter(None, found.groups())).strip()
             value = quoted[1] if (quoted := _QUOTED.fullmatch(value)) else value
             if check == "matches":
                 _pattern(value)
