@@ -385,13 +385,14 @@ def _call_in(call: Mapping[str, Any]) -> ToolUse:
     return ToolUse(
         id=str(call.get("id") or ""),
         tool=tool,
-        input=_input(inner.get("input", inner.get("arguments"))),
+        input=read_input(inner.get("input", inner.get("arguments"))),
         output=str(output) if ended else INTERRUPTED,
         ok=ended and ok is not False,
     )
 
 
-def _input(value: Any) -> Mapping[str, Any]:
+def read_input(value: Any) -> Mapping[str, Any]:
+    """Read the arguments of a call, which may be JSON in a text."""
     given = json_or_none(value) if isinstance(value, str) else value
     if isinstance(given, dict):
         return given
@@ -417,7 +418,7 @@ def _from_version_1(items: list[Any], session_id: str) -> Session:
     other = []
     for item in items:
         role = item.get("role") if isinstance(item, dict) else None
-        if role == "tool" and messages and _answer(messages, str(item.get("content") or "")):
+        if role == "tool" and give_result(messages, str(item.get("content") or "")):
             continue
         if role in ("user", "assistant"):
             messages.append(_entry_in(item))
@@ -429,14 +430,18 @@ def _from_version_1(items: list[Any], session_id: str) -> Session:
     return Session(session_id, title_of(messages), messages=messages, extra=extra)
 
 
-def _answer(messages: list[Entry], output: str) -> bool:
-    """Give `output` to the first call of the last message that has none."""
-    calls = list(messages[-1].tool_calls)
-    for number, call in enumerate(calls):
-        if call.output == INTERRUPTED and not call.ok:
-            calls[number] = replace(call, output=output, ok=True)
-            messages[-1] = replace(messages[-1], tool_calls=tuple(calls))
-            return True
+def give_result(messages: list[Entry], output: str, *, ok: bool = True, call_id: str = "") -> bool:
+    """Give a result to the call of this id; without an id to the first call that waits for one in
+    the newest message. False when no call waits since the last message of the user."""
+    for at in reversed(range(len(messages))):
+        calls = list(messages[at].tool_calls)
+        for number, call in enumerate(calls):
+            if call.output == INTERRUPTED and not call.ok and call_id in ("", call.id):
+                calls[number] = replace(call, output=output, ok=ok)
+                messages[at] = replace(messages[at], tool_calls=tuple(calls))
+                return True
+        if messages[at].role == "user":
+            return False
     return False
 
 

@@ -23,7 +23,9 @@ from openclaw.sessions.session import (
     NotASession,
     Session,
     SessionState,
+    give_result,
     mask_session,
+    read_input,
     title_of,
     to_json,
     turn_starts,
@@ -237,7 +239,9 @@ def thread(messages: Iterable[_Mapping]) -> list[Entry]:
     for item in messages:
         role = item.get("role")
         if role in _RESULTS:
-            _answer(entries, item)
+            wanted = str(item.get("tool_call_id") or item.get("toolCallId") or "")
+            said, ok = _truncate(content_text(item.get("content"))), item.get("isError") is not True
+            give_result(entries, said, ok=ok, call_id=wanted)
         elif role == "user":
             entries.append(Entry("user", content_text(item.get("content")), at=_at(item)))
         elif role == "assistant":
@@ -298,34 +302,9 @@ def _calls(item: _Mapping) -> tuple[ToolUse, ...]:
     uses = []
     for call in found:
         inner = _mapping(call.get("function")) or call
-        name, given = _text(inner, "name") or "tool", _arguments(inner.get("arguments"))
+        name, given = _text(inner, "name") or "tool", read_input(inner.get("arguments") or {})
         uses.append(ToolUse(_text(call, "id", "call_id"), name, given, INTERRUPTED, False))
     return tuple(uses)
-
-
-def _arguments(value: Any) -> _Mapping:
-    found = (json_or_none(value) if value.strip() else {}) if isinstance(value, str) else value
-    if isinstance(found, dict):
-        return found
-    return {} if value is None else {"input": value}
-
-
-def _answer(entries: list[Entry], item: _Mapping) -> None:
-    """Give a result to the call that it names, else to the first of the last message without one;
-    a result that answers nothing is dropped."""
-    wanted = item.get("tool_call_id") or item.get("toolCallId")
-    for at in range(len(entries) - 1, -1, -1):
-        for number, call in enumerate(entries[at].tool_calls):
-            if call.output == INTERRUPTED and not call.ok and wanted in (call.id, None, ""):
-                calls = list(entries[at].tool_calls)
-                ok = item.get("isError") is not True
-                calls[number] = replace(
-                    call, output=_truncate(content_text(item.get("content"))), ok=ok
-                )
-                entries[at] = replace(entries[at], tool_calls=tuple(calls))
-                return
-        if entries[at].role == "user":
-            return
 
 
 def _truncate(text: str) -> str:
