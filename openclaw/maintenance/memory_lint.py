@@ -13,6 +13,7 @@ from pathlib import Path
 
 from openclaw.errors import UsageError
 from openclaw.frozen import frozen
+from openclaw.history.git_log import index_entries
 from openclaw.history.history import command
 from openclaw.home.open_home import OpenHome
 from openclaw.memory.lint import apply_fixes, lint
@@ -215,14 +216,11 @@ def staged_findings(found: Iterable[LintFinding], lines: Lines) -> list[LintFind
 
 def _blobs(git: Git, listed: bytes) -> dict[str, str]:
     """Return the texts of the Markdown files among the lines of `ls-files --stage -z`."""
-    found: dict[str, str] = {}
-    for line in filter(None, listed.split(b"\0")):
-        about, _, name = line.partition(b"\t")
-        path = name.decode("utf-8", "surrogateescape")
-        mode, sha, stage = about.decode("ascii").split()
-        is_note = path.endswith(".md") and path not in SKIPPED
-        if is_note and mode.startswith("100") and stage == "0":
-            found[path] = sha
+    found = {
+        path: blob.oid
+        for path, blob in index_entries(listed)
+        if path.endswith(".md") and path not in SKIPPED and blob.mode.startswith("100")
+    }
     blobs = git.blobs([*found.values()])
     texts = (blob.removeprefix(BOM).decode("utf-8", "surrogateescape") for blob in blobs)
     return dict(zip(found, texts, strict=True))

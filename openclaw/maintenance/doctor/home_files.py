@@ -20,6 +20,7 @@ from openclaw.config import load_settings
 from openclaw.config.file import yaml_trouble
 from openclaw.errors import OpenclawError
 from openclaw.history import record
+from openclaw.history.git_log import Blob, tree_entries
 from openclaw.maintenance.doctor.finding import PLACE, Finding, HomeFile, RepairCopies, View
 from openclaw.memory.markdown import change_file, read_markdown
 from openclaw.memory.todos import read_task_page, write_ids
@@ -151,24 +152,22 @@ def folders(view: View) -> Iterator[Finding]:
             yield Finding(found, fix="makes the folder", repair=repair)
 
 
-def _committed(home: Home, name: str) -> list[tuple[str, int, str]]:
-    """Return path, mode and blob of each ordinary file of a folder in the last commit."""
+def _committed(home: Home, name: str) -> list[tuple[str, Blob]]:
+    """Return the ordinary files of a folder in the last commit."""
     try:
-        said = Git(home.root).run("ls-tree", "-r", "-z", "HEAD", "--", f"{name}/")
+        listing = Git(home.root).run("ls-tree", "-r", "-z", "HEAD", "--", f"{name}/")
     except GitError:
         return []
-    entries = (line.partition("\t") for line in said.decode("utf-8", "surrogateescape").split("\0"))
-    listed = ((path, about.split()) for about, _, path in entries if path)
-    return [(path, FILES[words[0]], words[2]) for path, words in listed if words[0] in FILES]
+    return [(path, blob) for path, blob in tree_entries(listing) if blob.mode in FILES]
 
 
 def _bring_back(home: Home, name: str, kept: RepairCopies) -> str:
     committed = _committed(home, name)
-    blobs = Git(home.root).blobs([blob for _, _, blob in committed])
+    contents = Git(home.root).blobs([blob.oid for _, blob in committed])
     with report_unwritable(home.root / name):
-        for (path, mode, _), data in zip(committed, blobs, strict=True):
-            if write_if_same(home.root / path, None, data) and mode != FILES["100644"]:
-                (home.root / path).chmod(mode)
+        for (path, blob), data in zip(committed, contents, strict=True):
+            if write_if_same(home.root / path, None, data) and blob.mode != "100644":
+                (home.root / path).chmod(FILES[blob.mode])
     return f"{name}/ is back with {len(committed)} files"
 
 
