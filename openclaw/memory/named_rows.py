@@ -260,11 +260,18 @@ def _are_of_other_days(said: _Request, rows: Sequence[Row]) -> bool:
 
 def find_displaced(path: str, old: str, new: str, request: str) -> str:
     """Return the row that an edit of a file puts another one in the place of, when the request has
-    no word of it but all of the other's name; "" for none."""
+    no word of it but all of the other's name, or a line with words of the request alone that is
+    no row; "" for none."""
     before, after = ({row.line: row for row in read_rows(path, text)} for text in (old, new))
     lost = [row for line, row in before.items() if line not in after]
     won = [row for line, row in after.items() if line not in before]
-    if len(lost) != 1 or len(won) != 1 or lost[0].cells[0] == won[0].cells[0]:
+    if len(lost) != 1 or len(won) > 1:
+        return ""
+    if not won:
+        added, about = {*new.splitlines()} - {*old.splitlines()}, _words(lost[0].line)
+        told, said = _words(*added), _words(request)
+        return lost[0].line if said & told and not about & (said | told) else ""
+    if lost[0].cells[0] == won[0].cells[0]:
         return ""
     if not lost[0].heads and lost[0].cells[1] == won[0].cells[1]:
         return ""  # only the name is another one: a day, a variable

@@ -444,3 +444,21 @@ def test_a_row_that_was_not_mentioned_is_not_to_become_another(
     changed = MEMBERS.replace(row, line)
     found = find_displaced("workspace/members.md", MEMBERS, changed, request_text)
     assert found == (row if displaced else "")
+
+
+@pytest.mark.parametrize(
+    ("request_text", "line", "displaced"),
+    [
+        ("dove lavora luca", "- luca lavora a Torino", True),
+        ("giulia non fa niente in casa", "- Giulia non fa niente", False),
+        ("nessuno fa la spazzatura", "- nessuno", False),
+        ("make the list shorter", "", False),
+    ],
+)
+def test_a_line_that_was_not_mentioned_is_not_to_become_a_sentence(
+    request_text: str, line: str, displaced: bool
+) -> None:
+    home = "- spazzatura: Giulia\n- bagno: Luca\n"
+    changed = home.replace("- spazzatura: Giulia", line)
+    found = find_displaced("workspace/casa.md", home, changed, request_text)
+    assert found == ("- spazzatura: Giulia" if displaced else "")
