@@ -26,6 +26,7 @@ _COMMENTS = re.compile(r"\s*(?:<!--(?:(?!-->).)*-->\s*)*")
 _AS_NEAR = 2 / 3
 """Lines that have less in common with a text than this share of what the nearest has are not it."""
 WRITE_FOR_IT = "Write for it: "
+FEW_WORDS = 2
 _MAX_SHOWN = 3
 _LONGEST_SHOWN = 160
 
@@ -118,7 +119,8 @@ def _as_rows(text: str, lines: list[str]) -> str:
     heads = [*table_rows(lines)][-1][1]
     if len(parts) == len(heads):
         return f"| {' | '.join(part.strip() for part in parts)} |"
-    if len(parts) <= len(heads) / 2 or ": " in inner:  # "Paid: Ott, Seitz"
+    is_table = any(map(is_table_rule, lines))
+    if not is_table or len(parts) <= len(heads) / 2 or ": " in inner:  # "Paid: Ott, Seitz"
         return text
     raise _misfit_problem(parts, heads)
 
@@ -142,8 +144,9 @@ def check_rows(name: str, old: str, new: str) -> None:
         if len(cells) != len(heads):
             raise _misfit_problem(cells, heads)
         for head, cell, *column in zip(heads, cells, *rows, strict=True):
-            if len(column) > 1 and _LETTER.search(cell) and all(map(NUMBER.fullmatch, column)):
-                raise ToolProblem(f"{head} is a column of numbers, and {cell} is none.")
+            is_text = len(cell.split()) > FEW_WORDS and _LETTER.search(cell)  # not "12 kg", "n/a"
+            if is_text and len(column) > 1 and all(map(NUMBER.fullmatch, column)):
+                raise ToolProblem(f"{head} is a column of numbers, and {_shorten(cell)} is none.")
 
 
 _TableRow = tuple[tuple[str, ...], Sequence[str], str]
@@ -151,9 +154,12 @@ _TableRow = tuple[tuple[str, ...], Sequence[str], str]
 
 
 def _read_table_rows(text: str) -> Iterator[_TableRow]:
-    lines = text.splitlines()
-    rows = table_rows(lines)
-    yield from ((tuple(heads), cells, lines[at]) for at, heads, cells in rows if cells)
+    lines, is_table = text.splitlines(), False
+    for at, heads, cells in table_rows(lines):
+        if not cells:  # "|-- src" is a drawing
+            is_table = is_table_rule("".join(lines[at + 1 : at + 2]))
+        elif is_table:
+            yield tuple(heads), cells, lines[at]
 
 
 def _read_records(text: str) -> Iterator[_TableRow]:
@@ -165,7 +171,7 @@ def _read_records(text: str) -> Iterator[_TableRow]:
 
 
 def _misfit_problem(cells: Sequence[str], heads: Sequence[str]) -> ToolProblem:
-    columns = " | ".join(heads)
+    columns = _shorten(" | ".join(heads))
     return ToolProblem(f"A row has {len(heads)} cells: | {columns} |. {len(cells)} were given.")
 
 

@@ -447,15 +447,19 @@ def test_a_row_with_other_than_as_many_cells_as_its_table_has_columns_is_not_wri
         problem(files.edit_file, "costs.csv", "tea,3", "tea,3,paid"),
     ):
         assert told.startswith("A row has 3 cells: | ")
-    assert problem(files.append_file, "costs.csv", "2 May,tea,two") == (
-        "euros is a column of numbers, and two is none."
+    assert problem(files.append_file, "costs.csv", "2 May,tea,the next 3 euros") == (
+        "euros is a column of numbers, and the next 3 euros is none."
     )
     files.read_file("costs.csv")
     assert problem(files.write_file, "costs.csv", ",2 May").startswith("No row would be left.")
     files.append_file("costs.csv", '2 May,bread,"4,50"')  # one cell
+    files.append_file("costs.csv", "2 May,jam,not yet")
     columns = table.replace("| pieces |", "| pieces | paid |").replace("|---|", "|---|---|", 1)
     (home.workspace / "orders.md").write_text(columns, "utf-8")
     files.edit_file("orders.md", "| 8 |", "| 8 | yes |")  # a column grows row by row
+    (home.workspace / "tree.md").write_text("|-- src\n|-- tests\n", "utf-8")  # a drawing
+    files.edit_file("tree.md", "|-- tests", "|   |-- a.py\n|-- tests")
+    files.append_file("tree.md", "src, tests")
 
 
 def test_rows_go_below_the_last_table_with_as_many_columns(files: FileTools, home: Home) -> None:
