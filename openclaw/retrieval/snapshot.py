@@ -451,10 +451,11 @@ class SnapshotCache:
             elif self._matrix is not None:
                 select = (
                     "SELECT data FROM vectors v JOIN full_vectors f "
-                    "ON f.id >= v.id * ?1 AND f.id < v.id * ?1 + ?1 "
-                    "WHERE embedder = ?2 AND v.id > ?3 ORDER BY f.id"
+                    "ON f.id >= v.id * :group AND f.id < v.id * :group + :group "
+                    "WHERE embedder = :embedder AND v.id > :last ORDER BY f.id"
                 )
-                data = (row[0] for row in db.execute(select, (GROUP, self._embedder, last)))
+                given = {"group": GROUP, "embedder": self._embedder, "last": last}
+                data = (row[0] for row in db.execute(select, given))
                 more = _matrix(data, len(places), self._width)
                 self._matrix = np.append(self._matrix, more, axis=0)
 
