@@ -111,13 +111,12 @@ class Search(LiveIndex):
 
         def choose(look: _Lookup) -> ChosenPassages:
             hits, known = look(query), look(in_head) if in_head.only else ()
-            surest, *_ = scores = PROMPT_SCORES[kind]
-            again = for_prompt(known, PassageLimits(1, tokens, surest, count))
-            if again and not (hits and hits[0][0].score >= again[0].score):
-                hits = [*(hit for hit in known if again[0].holds(hit[1])), *hits]
-                known = [hit for hit in known if not again[0].holds(hit[1])]
             chosen = ChosenPassages([])
-            for score in scores:
+            for score in PROMPT_SCORES[kind]:
+                again = for_prompt(known, PassageLimits(1, tokens, score, count))
+                if again and not (hits and hits[0][0].score >= again[0].score):
+                    hits = [*(hit for hit in known if again[0].holds(hit[1])), *hits]
+                    known = [hit for hit in known if not again[0].holds(hit[1])]
                 chosen = choose_passages(hits, PassageLimits(most, tokens, score, count), known)
                 if chosen.passages:
                     break

@@ -531,6 +531,17 @@ def test_a_question_about_own_things_is_shown_what_is_less_near_for_want_of_bett
     assert found.text == "- The cat eats at seven."
 
 
+def test_a_question_about_own_things_is_shown_the_less_near_of_what_the_prompt_holds(
+    home: Path, opened: Opened
+) -> None:
+    write(home, "memory/MEMORY.md", "- Ayo must not head the ball until February.\n")
+    search, asked = opened(), "is there anything ayo can't do?"
+    chosen = search.chosen_for_prompt(asked, ["memory/MEMORY.md"], 3, 400, len, kind="own")
+    assert [each.text for each in chosen.passages] == [
+        "- Ayo must not head the ball until February."
+    ]
+
+
 def test_an_order_finds_the_line_of_which_it_names_only_the_old_part(opened: Opened) -> None:
     search = opened()
     asked = "move the ferry to quarter past seven"
