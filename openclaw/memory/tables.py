@@ -231,11 +231,13 @@ def _find_sums(text: str, first: int, last: int, request: str, today: date) -> I
                 if 1 < sum(own := named.find_in(days)) < len(rows):
                     some[f"with {head} {named.words}"] = own
         yield from (f"rows {told}: {sum(own)}" for told, own in some.items())
+        names = _row_names(rows)
         for name, cells in known:
             amounts, places, unit = read_column(cells)
-            if not amounts:
+            only_counts = cells is columns[0] and names is not cells and len(heads) > 1
+            if not amounts or only_counts:
                 continue
-            ends = _name_ends(columns[0], amounts, places) if cells is not columns[0] else ""
+            ends = _name_ends(names, amounts, places) if cells is not columns[0] else ""
             yield f"{name}: {_show_sum(amounts, places, unit, ends)}"
             for head, keys in groups:
                 for key in dict.fromkeys(keys):
@@ -243,6 +245,17 @@ def _find_sums(text: str, first: int, last: int, request: str, today: date) -> I
                     yield f"{name} where {head} is {key}: {_show_sum(of_key, places, unit)}"
             for told, own in some.items():
                 yield f"{name} {told}: {_show_sum([*compress(amounts, own)], places, unit)}"
+
+
+def _row_names(rows: Sequence[Sequence[str]]) -> Sequence[str]:
+    """The cells of the first column that is not numbers alone: these only count the rows."""
+    columns = [*zip(*rows, strict=False)]
+    named = (
+        cells
+        for cells in columns
+        if len({*cells}) == len(cells) and not all(map(str.isdecimal, cells))
+    )
+    return next(named, columns[0])
 
 
 def _is_group(cells: Sequence[str]) -> bool:
@@ -274,17 +287,18 @@ def _show_sum(amounts: Sequence[float], places: int, unit: str, ends: str = "") 
 
 
 def compare_rows(text: str, first: int, last: int, request: str, today: date) -> list[str]:
-    """The rows of the tables as in `add_up`, by their first cells, whose days are before and after
-    the one that the request names, in its words, else before today: "rows with COLUMN before DAY:
-    ROW, ROW"; those of the day with all their cells; and those under and over the only number that
-    it names. A column counts when it has rows on both sides, one of days without years only beside
-    a day, and one of numbers that the request names before the others."""
+    """The rows of the tables as in `add_up`, by their names, whose days are before and after the
+    one that the request names, in its words, else today: "rows with COLUMN before DAY (2): ROW,
+    ROW"; those of the day with all their cells; those under and over the only number that it names;
+    and those with each of the two values of a column. A column counts when it has rows on both
+    sides, one of days without years only beside a day, and one of numbers that the request names
+    before the others."""
     figures = _FIGURE.findall(request.replace(find_named_day(request) or " ", " "))
     told: list[str] = []
     for begin, end, heads, rows in find_tables(text):
         if begin > last or end < first:
             continue
-        names, asked = [row[0] for row in rows], {*_PARTS.findall(request.lower())}
+        names, asked = _row_names(rows), {*_PARTS.findall(request.lower())}
         meant = {head for head in heads if asked & {*_PARTS.findall(head.lower())}}
         for at, head in enumerate(heads if _are_names(names) else ()):
             if not _are_names([head]):
@@ -292,6 +306,10 @@ def compare_rows(text: str, first: int, last: int, request: str, today: date) ->
             cells = tuple(row[at] if at < len(row) else "" for row in rows)
             if days := _read_days(cells, today):
                 told += _compare_days(head, rows, cells, days, name_days(request, today), today)
+            elif len(rows) <= MAX_COMPARED and _is_group(cells):
+                for value in dict.fromkeys(cells):
+                    own = [*compress(names, [cell == value for cell in cells])]
+                    told.append(_tell_rows(f"{head} {value}", own))
             elif (
                 len(rows) <= MAX_COMPARED
                 and (not meant or head in meant)
@@ -317,13 +335,13 @@ def _compare_days(
     sides: list[str] = []
     if len(rows) <= MAX_COMPARED and (named.marks or all(map(_YEAR.search, cells))):
         said, marks = (named.words, named.marks) if named.marks else ("today", [(today, today)])
-        names, words = [row[0] for row in rows], (f"before {said}", f"after {said}")
+        names, words = _row_names(rows), (f"before {said}", f"after {said}")
         split = (_split(head, names, days, mark, words) for mark in marks)
         sides = next(filter(None, split), [])
     own = [", ".join(row) for row in compress(rows, named.find_in(days))]
     if 0 < len(own) <= min(MAX_SIDES, len(rows) - 1) and _are_names(own):
-        yield f"rows with {head} {named.words}: {'; '.join(own)}"
-    yield from sides if named.marks else sides[:1]
+        yield _tell_rows(f"{head} {named.words}", own, "; ")
+    yield from sides
 
 
 @lru_cache(8)  # they are added up and compared
@@ -352,4 +370,9 @@ def _split(
     if not below or not above:
         return []
     sides = zip(words, (below, above), strict=True)
-    return [f"rows with {head} {word}: {', '.join(rows)}" for word, rows in sides]
+    return [_tell_rows(f"{head} {word}", rows) for word, rows in sides]
+
+
+def _tell_rows(what: str, rows: Sequence[str], between: str = ", ") -> str:
+    """Tell the rows and how many they are."""
+    return f"rows with {what} ({len(rows)}): {between.join(rows)}"
