@@ -235,14 +235,15 @@ def match_found(
 ) -> Found:
     """Match a prompt, the passages found for it and the to-dos. One that is not `alone`, but
     of several requests or with a skill, gets no files and rows."""
-    if any(each["path"] in cues.meant for each in passages):  # then it need not be read first
+    meant = cues.meant
+    if any(each["path"] in meant for each in passages):  # then it need not be read first
         cues = replace(cues, meant=())
     files: tuple[str, ...] = ()
     rows = NamedRows()
     if alone:
         files = files_to_offer(open_home, text, cues, passages, left_out)
         paths = [*(each["path"] for each in (*passages, *left_out)), *files]
-        rows = _find_rows(open_home, text, cues, paths)
+        rows = _find_rows(open_home, text, cues, meant or paths)
     in_table = any(each.row.heads for each in rows.edits)
     if rows.surely or (in_table and cues.unclear):
         rows, cues = replace(rows, surely=True), without_todos(cues)
