@@ -41,8 +41,10 @@ _LABELLED = re.compile(
 _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _NUMBER = re.compile(r"(?<!\d )\b\d+\b(?! \d)")  # no part of a telephone number
 _DIGIT = re.compile(r"\d")
-_FIGURE = re.compile(r"\d+(?:[.,:]\d+)*")
-_DECIMAL, _FRACTION = re.compile(r"\d+[.,:]\d+"), re.compile(r"\d[.,]\d")
+_FIGURE = re.compile(r"\d+(?:[.,:/-]\d+)*")
+"""A number, a time, a score."""
+_AMOUNT = re.compile(r"\d+(?:[.,]\d+)*")
+_DECIMAL, _FRACTION = re.compile(r"\d+(?:[.,:/-]\d+)+"), re.compile(r"\d[.,]\d")
 _CELL, _FIELD, _VALUE = r'[^"\\|\n]{1,80}', r'[^",\\\n]{0,80}', r'[^"\\\n]{1,200}'
 """What a model may write for a cell, a field of a .csv, and a value behind a name."""
 MOST_WORDS, _CLAUSE_END = 8, re.compile(r"[,;.!?:] ?")
@@ -89,10 +91,12 @@ class Row:
 
 @frozen
 class RowEdit:
-    """A row that is named, and a regular expression for the lines that may replace it."""
+    """A row that is named, a regular expression for the lines that may replace it, and the columns
+    that may differ."""
 
     row: Row
     form: str
+    free: Collection[int] = ()
 
 
 @frozen
@@ -113,14 +117,16 @@ class NewLine:
 class NamedRows:
     """What a request may change in the tables that are about it.
 
-    edits   the rows that it names
-    new     the new lines of tables and lists
-    surely  it says so more than once: by a heading, the file's name or another cell of the table
+    edits      the rows that it names
+    new        the new lines of tables and lists
+    surely     it says so more than once: by a heading, the file's name or another cell of the table
+    all_meant  it names each of the rows by words of its own, and the one column that is to change
     """
 
     edits: tuple[RowEdit, ...] = ()
     new: tuple[NewLine, ...] = ()
     surely: bool = False
+    all_meant: bool = False
 
 
 def read_rows(path: str, text: str) -> Iterator[Row]:
@@ -236,7 +242,12 @@ def find_named_rows(request: str, files: Iterable[tuple[str, str]], today: date)
     meant = tuple(each for each in new if each.surely)
     if meant and (not surely or _are_of_other_days(said, [each.row for each in named])):
         return NamedRows(new=meant, surely=True)
-    return NamedRows(tuple(_edit_of(said, each) for each in named), tuple(new), surely)
+    edits = tuple(_edit_of(said, each) for each in named)
+    names = [said.words & _words(each.row.cells[each.at]) for each in named]
+    are_apart = sum(map(len, names)) == len(set().union(*names))
+    columns = {*chain.from_iterable(each.free for each in edits)}
+    all_meant = len(edits) > 1 and are_apart and len(columns) == 1
+    return NamedRows(edits, tuple(new), surely, all_meant)
 
 
 def _growing_tables(rows: Sequence[Row], end: str) -> Iterator[Sequence[Row]]:
@@ -326,14 +337,18 @@ def _edit_of(said: _Request, named: _Named) -> RowEdit:
     days = _new_days(said, table)
     dated = sorted(n for n in free & days.keys() if days[n])[:1]
     lacking = {*said.numbers}.difference(_FIGURE.findall(row.line))
-    number = row.number_form(lacking.pop()) if len(lacking) == 1 else ""
-    counted = [n for n in free - days.keys() if number and _DIGIT.search(row.cells[n])]
+    said_number = lacking.pop() if len(lacking) == 1 else ""
+    number, others = row.number_form(said_number), free - days.keys() if said_number else ()
+    alike = [n for n in others if any(_is_alike(said_number, cells[n]) for cells in table)]
+    counted = [n for n in alike if not row.cells[n] or _is_alike(said_number, row.cells[n])]
+    counted = counted or [n for n in others if _DIGIT.search(row.cells[n])]
     if counted:  # the day may stay as it is
         new = {n: f"{days[n]}|{row.cells[n]}" for n in dated}
         news = [{**new, n: _in_place_of(row.cells[n], number)} for n in counted]
     else:
         news, free = [{n: days[n] for n in dated}], {*dated} or free
-    return RowEdit(row, f"^({'|'.join(row.form(new, columns - free) for new in news)})$")
+    forms = "|".join(row.form(new, columns - free) for new in news)
+    return RowEdit(row, f"^({forms})$", free)
 
 
 def _new_days(said: _Request, table: Sequence[tuple[str, ...]]) -> dict[int, str]:
@@ -347,6 +362,11 @@ def _new_days(said: _Request, table: Sequence[tuple[str, ...]]) -> dict[int, str
             days = (first for first, last in spans if first == last)
             new[n] = "|".join(str(each) for each in days if (each <= said.today) == is_over)
     return new
+
+
+def _is_alike(number: str, cell: str) -> bool:
+    """Return True when a cell has a number with the same marks: both are times, or scores."""
+    return any(_AMOUNT.sub("", number) == _AMOUNT.sub("", each) for each in _FIGURE.findall(cell))
 
 
 def _in_place_of(cell: str, number: str) -> str:
@@ -413,7 +433,7 @@ def _new_cells(said: _Request, rows: Sequence[Row]) -> dict[int, str]:
         texts = [*filter(None, (*kinds, said_of_it))]
         if texts and not any(map(_DIGIT.search, column)):
             new[n] = "|".join(map(escape_literal, texts))
-    counted = [n for n, column in columns if all(map(_FIGURE.fullmatch, column))]
+    counted = [n for n, column in columns if all(map(_AMOUNT.fullmatch, column))]
     if len(counted) == len(said.numbers) == 1:
         new[counted[0]] = rows[-1].number_form(said.numbers[0])
     return new

@@ -159,6 +159,15 @@ def test_a_named_row_may_only_become_a_row_of_the_same_form(
             ["- chess club: room 4, until 17:00"],
             ["- chess club: room 4, until 16:30", "- chess club: room 4, until 117:00"],
         ),
+        (  # a score, where the other rows have one
+            "we beat barnet 4-2",
+            {
+                "games": "| Game | Start | Score |\n|---|---|---|\n| Archway | 10:00 | 3-1 |\n"
+                "| Barnet Juniors | 09:30 | |\n"
+            },
+            ["| Barnet Juniors | 09:30 | 4-2 |"],
+            ["| Barnet Juniors | 4-2 | |", "| Barnet Juniors | 09:30 | 4 |"],
+        ),
         (  # a day to come, where the days are to come
             "l'esame di genetica \u00e8 spostato al 25 gennaio",
             {"esami": "| Esame | Data |\n|---|---|\n| Genetica | 2027-01-18 |\n"},
@@ -345,6 +354,23 @@ def test_the_name_of_another_row_does_not_make_it_sure() -> None:
     found = find("mum met tom in town", people=contacts)
     assert len(found.edits) == 2
     assert not found.surely
+
+
+@pytest.mark.parametrize(
+    ("request_text", "all_meant"),
+    [
+        ("bernd und carla haben bezahlt", True),
+        ("bernd hat bezahlt", False),  # only one
+        ("bernd und carla sind mitglieder", False),  # which column is to change?
+    ],
+)
+def test_rows_that_are_named_one_by_one_are_all_meant(request_text: str, all_meant: bool) -> None:
+    assert find(request_text, members=MEMBERS).all_meant == all_meant
+
+
+def test_the_numbers_of_a_score_name_no_row() -> None:
+    squad = "| No | Player |\n|---|---|\n| 4 | Kieran |\n| 2 | Theo |\n"
+    assert not find("we won 4-2", squad=squad).edits
 
 
 def test_what_stands_in_several_files_is_not_surely_meant() -> None:

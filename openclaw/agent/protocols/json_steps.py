@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from openclaw.agent.protocols.base import ModelStep, RunningTurn, StepProtocol
@@ -54,6 +55,10 @@ Done. Tell the user in one plain sentence what was done. The user asked:
 {request}
 (If a part is still to do: {{"kind":"more"}})"""
 NEXT_PART = "{done}\nThe user also wants: {part}"
+NEXT_ROW = """\
+{done}
+Now the same with the next row that the user named:
+{request}"""
 ALL_DONE = """\
 {all}
 That is all that was to be done. Tell the user so in plain sentences. The user asked:
@@ -159,6 +164,10 @@ class JsonSteps(StepProtocol):
                 return LOOKED, "may"  # told to calculate, a small model makes up another sum
             return (FOLLOW, "no") if skill_goes_on(turn.skill, uses, toolbox) else (IN_FORM, "must")
         if effect == "write":
+            if turn.rows.all_meant and last.tool == "edit_file":
+                left = [each for each in turn.rows.edits if each.row.line != last.input["find"]]
+                turn.rows = replace(turn.rows, edits=tuple(left))
+                return (NEXT_ROW, "no") if left else (ALL_DONE, "must")
             if turn.orders_left:
                 turn.cues, turn.order_began = turn.orders_left.pop(0)[1], len(turn.entries) + 1
                 return NEXT_PART, "no"

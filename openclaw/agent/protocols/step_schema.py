@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any
 
 from openclaw.agent.protocols.base import RunningTurn
-from openclaw.memory.named_rows import NewLine
+from openclaw.memory.named_rows import NewLine, RowEdit
 from openclaw.messages import ToolUse
 from openclaw.nlp.classifier import read_message
 from openclaw.nlp.intent import FILE, HARDLY, LIKELY
@@ -179,15 +179,7 @@ def _for_rows(turn: RunningTurn, calls: list[Schema]) -> list[Schema]:
     if such may be made. What surely changes a row, or adds one, does nothing else to files or
     to-dos."""
     rows = turn.rows
-    edits = [
-        step
-        for row, form in ((each.row, each.form) for each in rows.edits)
-        for edit in _only(calls, "edit_file", path=[row.path], find=[row.line])
-        for step in (
-            _constrained(edit, {"replace": {"type": "string", "pattern": form}}),
-            _constrained(edit, {"replace": {"const": ""}}),
-        )
-    ]
+    edits = _row_edits(rows.edits, calls)
     adds = _additions(rows.new, calls)
     if not (edits or (adds and rows.surely)):
         return calls
@@ -197,6 +189,18 @@ def _for_rows(turn: RunningTurn, calls: list[Schema]) -> list[Schema]:
         if read_message(turn.request).probabilities["todo_add"] >= HARDLY:
             others += _only(calls, "todo", action=["add"])
     return [*edits, *adds, *others]
+
+
+def _row_edits(edits: Iterable[RowEdit], calls: list[Schema]) -> list[Schema]:
+    return [
+        step
+        for row, form in ((each.row, each.form) for each in edits)
+        for edit in _only(calls, "edit_file", path=[row.path], find=[row.line])
+        for step in (
+            _constrained(edit, {"replace": {"type": "string", "pattern": form}}),
+            _constrained(edit, {"replace": {"const": ""}}),
+        )
+    ]
 
 
 def _lines_shown(read: ToolUse) -> list[str]:
@@ -254,6 +258,8 @@ def _next_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
     kind = "change" if may_change and not turn.cues.asks else "look"
     calls = _from_offered(_calls(kind, READING if kind == "look" else ALL, toolbox), last)
     if kind == "change" and turn.rows.surely:  # else another line may be meant after a look
+        if turn.rows.all_meant and last.tool == "edit_file" and last.ok:
+            return _row_edits(turn.rows.edits, calls)  # a small model changes one, tells of all
         calls = _for_rows(turn, calls)
     if turn.files and kind == "change" and last.tool == "read_file" and last.ok:
         return [_answer(kind), *_for_files(turn, calls, last)]

@@ -696,6 +696,19 @@ def test_a_row_that_is_surely_meant_is_the_only_line_to_edit(root: Path) -> None
     assert case.actions == {"add"}
 
 
+def test_of_rows_that_are_named_one_by_one_each_is_changed(root: Path) -> None:
+    case = rows_case(root, "the amounts of butter and salt are wrong")
+    lines = ["| butter | 18 | kg |", "| salt | 4 | kg |"]
+    assert sorted({*case.values("edit_file", "find")}) == lines
+    row = {"path": "workspace/stock.md", "find": lines[0], "replace": "| butter | 17 | kg |"}
+    assert case.play("edit_file", "change", **row).startswith("Changed")
+    assert case.tools == {"edit_file"} and not case.may_answer
+    assert {*case.values("edit_file", "find")} == {lines[1]}
+    row = {"path": "workspace/stock.md", "find": lines[1], "replace": "| salt | 3 | kg |"}
+    case.play("edit_file", "change", **row)
+    assert not case.tools and case.may_answer
+
+
 def test_a_row_that_is_surely_meant_is_no_to_do_where_that_is_improbable(root: Path) -> None:
     case = rows_case(root, "butter amount is 9")
     assert "edit_file" in case.tools and "todo" not in case.tools
