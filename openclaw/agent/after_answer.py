@@ -125,6 +125,7 @@ MOST = 3
 HEAD_FILES = ("USER.md", "SOUL.md", "AGENTS.md", "IDENTITY.md", "TOOLS.md")
 SAID_AGAIN = 0.6
 """A candidate is known when this part of its telling words stands in a line just saved."""
+LONGEST_SMALL = 3
 LONGEST_RECEIPT = 72
 CLUES = 3
 
@@ -240,8 +241,10 @@ def _new_lines(open_home: OpenHome, turn_changes: TurnChanges) -> Sequence[str]:
 
 
 def _is_said(text: str, lines: Sequence[str]) -> bool:
-    """Return True when a line says the text in other words ("The user is vegetarian.")."""
-    words = significant_words(text)
+    """Return True when a line says the text in other words ("The user is vegetarian."). Short words
+    do not count: in most languages they are small."""
+    all_words = significant_words(text)
+    words = {word for word in all_words if len(word) > LONGEST_SMALL or word.isdigit()} or all_words
     return any(len(words & significant_words(line)) >= SAID_AGAIN * len(words) for line in lines)
 
 

@@ -129,7 +129,7 @@ def kind_of_prompt(text: str, cues: Cues) -> PromptKind:
     read = read_message(text)
     general = max(read.probabilities["know"], read.probabilities["web"])
     own = max(read.probabilities["recall"], read.probabilities["todo_list"])
-    return "own" if read.has("asks") and own > general else ""
+    return "own" if read.has("asks") and (own > general or general < LIKELY) else ""
 
 
 def _with_whole_files(

@@ -170,10 +170,18 @@ def test_another_or_denied_fact_is_not_the_same(known: str, it: Talk) -> None:
     assert FACT in note_text(it)
 
 
-def test_a_fact_that_the_model_has_just_saved_is_not_kept_again(it: Talk) -> None:
-    save = call("remember", fact="The user is allergic to bees.")
-    happened = it.say(f"{FACT} Please keep that in mind.", save, "Noted.")
-    assert "allergic to bees" in note_text(it, "memory/MEMORY.md")
+@pytest.mark.parametrize(
+    ("said", "fact"),
+    [
+        (f"{FACT} Please keep that in mind.", "The user is allergic to bees."),
+        ("note que la tension de maman est à 13/7", "Tension de maman : 13/7"),
+    ],
+)
+def test_a_fact_that_the_model_has_just_saved_is_not_kept_again(
+    said: str, fact: str, it: Talk
+) -> None:
+    happened = it.say(said, call("remember", fact=fact), "Noted.")
+    assert fact in note_text(it, "memory/MEMORY.md")
     assert note_text(it) == ""
     assert "kept in" not in notices(happened)
 

@@ -537,6 +537,7 @@ def test_only_what_may_be_about_something_remembered_is_looked_up(prompt: str, w
     [
         ("What's the phone number of the garage?", "own"),
         ("Wann kommt der Klempner?", "own"),
+        ("il reste combien de gants ?", "own"),
         ("What is the capital of France?", ""),
         ("what will the weather be tomorrow", ""),
         ("Good morning!", ""),
