@@ -42,14 +42,19 @@ _MONTHS = (
     "d[eéi][cz](?:i?embre|ember|embro)?",
 )
 _WEEKDAYS = (
-    "monday|montag|lundi|lunes|lunedì|maandag|segunda-feira",
-    "tuesday|dienstag|mardi|martes|martedì|dinsdag|terça-feira",
-    "wednesday|mittwoch|mercredi|miércoles|mercoledì|woensdag|quarta-feira",
-    "thursday|donnerstag|jeudi|jueves|giovedì|donderdag|quinta-feira",
-    "friday|freitag|vendredi|viernes|venerdì|vrijdag|sexta-feira",
+    "monday|montag|lundi|lunes|luned[iì]|maandag|segunda-feira",
+    "tuesday|dienstag|mardi|martes|marted[iì]|dinsdag|terça-feira",
+    "wednesday|mittwoch|mercredi|mi[ée]rcoles|mercoled[iì]|woensdag|quarta-feira",
+    "thursday|donnerstag|jeudi|jueves|gioved[iì]|donderdag|quinta-feira",
+    "friday|freitag|vendredi|viernes|venerd[iì]|vrijdag|sexta-feira",
     "saturday|samstag|sonnabend|samedi|s[áa]bado|sabato|zaterdag",
     "sunday|sonntag|dimanche|domingo|domenica|zondag",
 )
+_BARE_WEEKDAY = (
+    r"(?<!\b(?:le|il|ce) )(?<!\b(?:entro|avant) )\b(?P<weekday>(?:lun|mar|mercre|jeu|vendre|same)di"
+    r"|dimanche|(?:lune|marte|mercole|giove|vener)d[iì]|sabato|domenica)\b"
+)
+"""A weekday that needs no preposition; with an article it is a habit ("le lundi")."""
 MONTH, _WEEKDAY = (f"(?:{'|'.join(names)})" for names in (_MONTHS, _WEEKDAYS))
 _UNITS = {
     "weekend": r"week-?end|wochenendes?|fi[nm] de semana",
@@ -452,6 +457,7 @@ _RULES: tuple[tuple[str, Reading | Literal[""], _Make, str], ...] = (
     ("", "past", _ago, rf"\b{COUNTED}\s+{_AGO_AFTER}\b"),
     ("", "past", _ago, rf"\b{_AGO}\s+{COUNTED}\b"),
     ("", "past", _weekday, rf"\b(?P<weekday>{_WEEKDAY})\s+{_LAST_AFTER}\b"),
+    ("", "past", _weekday, rf"{_BARE_WEEKDAY}(?! {_NEXT_AFTER})"),
     ("on", "past", _weekday, rf"\b(?P<weekday>{_WEEKDAY})(?:abend|morgen|nachmittag)?\b"),
     ("", "typed", _by_date, r"(?P<day>\d\d?)\.(?P<m>\d\d?)\.(?P<year>\d\d)"),
     ("", "typed", _day_of_month, r"(?P<day>\d\d?)(?:st|nd|rd|th|\.|er)"),
@@ -467,7 +473,7 @@ WORDS_BEFORE: tuple[tuple[Callable[[re.Match[str], Time, date], Span | None], st
     (_let_count, rf"(?P<last>{_LAST})\s+"),
     (_since, SINCE),
     (_let_count, rf"(?P<in>{_DURING})\s+(?:the\s+month\s+of\s+|monat\s+)?"),
-    (_let_count, r"(?P<on>on|am|op|el)\s+"),
+    (_let_count, r"(?P<on>on|am|op|el|n[ao])\s+"),
 )
 
 _DATE = (

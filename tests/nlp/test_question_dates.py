@@ -153,7 +153,8 @@ def test_quarters_and_days_ago(texts: str, expected: str) -> None:
         ("l'année dernière|el año pasado|letztes Jahr", "2025-01-01 2025-12-31"),
         (
             "qu'ai-je fait lundi dernier ?|cosa ho fatto lunedì scorso?|afgelopen maandag"
-            "|letzten Montag|last Monday",
+            "|letzten Montag|last Monday|qu'est-ce qui s'est passé lundi ?|cosa ho fatto lunedi?"
+            "|o que fiz na segunda-feira?|¿qué hice el lunes?",
             "2026-11-16 2026-11-16",
         ),
         ("wat deed ik gisteren?|ieri|o que fiz ontem?|ayer|gestern", "2026-11-20 2026-11-20"),
@@ -217,7 +218,8 @@ def test_several_times_are_read(text: str, expected: str) -> None:
     |version 1.2.2023.4|call 2000-3|ops-2024|\u20ac2000|it cost 2000 euros|2023.4.1.2|on 31 February
     |in Spring Boot|in summer|auf jeden Fall|is 12.5.1 out?|at 10.30 or 11.15?|call +49 2015 334
     |it costs 12.50|what does sec mean?|a sunny place|to a friend on the road|was ist hier los?
-    |my Audi Q3|Q1: what is it?|Monday is when?|open on Mondays|the weekend of the wedding""".split(
+    |my Audi Q3|Q1: what is it?|Monday is when?|open on Mondays|the weekend of the wedding
+    |le lundi je travaille|il sabato al mercato|ce mercredi|entro martedì|lundi prochain""".split(
         "|"
     ),
 )
