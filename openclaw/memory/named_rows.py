@@ -287,7 +287,9 @@ def find_displaced(path: str, old: str, new: str, request: str) -> str:
     if not lost[0].heads and lost[0].cells[1] == won[0].cells[1]:
         return ""  # only the name is another one: a day, a variable
     said, name = _words(request), _words(won[0].cells[0])
-    is_meant = said & _words(*lost[0].cells) or not name or not name <= said
+    shared = said & _words(*lost[0].cells)
+    telling = {word for word in shared if len(word) >= SHORTEST_PART or not word.isalpha()}
+    is_meant = telling or _words(lost[0].cells[0]) <= said or not name or not name <= said
     return "" if is_meant else lost[0].line
 
 

@@ -448,6 +448,13 @@ def test_a_name_without_words_displaces_no_row(old: str, new: str, request_text:
     assert not find_displaced("workspace/stock.md", before, before.replace(old, new), request_text)
 
 
+def test_a_small_word_does_not_mention_a_row() -> None:
+    before = "| Patient | Jour |\n|---|---|\n| M. Riou | lun |\n| M. Le Bihan | mar |\n"
+    after, row = before.replace("M. Le Bihan", "M. Jaouen"), "| M. Le Bihan | mar |"
+    new = "nouveau patient : m. jaouen, le mercredi"
+    assert find_displaced("workspace/patients.md", before, after, new) == row
+
+
 def test_another_name_for_a_value_displaces_no_row() -> None:
     before = "x = add(first, second)\n"
     after = "total = add(first, second)\n"
