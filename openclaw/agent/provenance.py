@@ -80,6 +80,7 @@ class Provenance:
     data: the user's files whose text the model got from tools
     seen: pairs of source and text that the model got without a tool or in an earlier turn
     refused_values: of each refused call the values that nobody has said
+    may_translate: the settings name a language, or a call was refused for its language
     at: messages of the conversation before the turn, archived ones too
     """
 
@@ -90,6 +91,7 @@ class Provenance:
     data: list[str] = field(default_factory=list)
     seen: list[tuple[str, str]] = field(default_factory=list)
     refused_values: list[list[str]] = field(default_factory=list)
+    may_translate: bool = False
     at: int = field(init=False)
     foreign_files: ForeignFiles = field(init=False)
     _names: list[str] = field(default_factory=list)
@@ -300,6 +302,24 @@ class Provenance:
             said = self.turn_changes.request
             long = (text for text in texts if len(text.split()) >= FEWEST_WORDS)
             found += [t for t in long if _occurs_in(t, skill) and not _occurs_in(t, said)]
+        return found
+
+    def translated(self, action: Action, arguments: Mapping[str, Any]) -> Sequence[str]:
+        """Return the new to-dos or memories that a call would write in another language than the
+        request, which has no more than half of their words; of a turn only the first ones, as the
+        user may want them so."""
+        is_new = action.tool == "remember" or arguments.get("action") == "add"
+        said = self.turn_changes.request
+        if action.tool not in _SHORT or not is_new or self.may_translate:
+            return ()
+        asked, words = language_of(said), significant_words(said)
+        found = [
+            text
+            for text in _argument_texts(arguments)
+            if asked and language_of(text) not in ("", asked)
+            if len(significant_words(text) & words) * 2 <= len(significant_words(text))
+        ]
+        self.may_translate = bool(found)
         return found
 
     def invented_values(self, text: str) -> Sequence[str]:

@@ -356,7 +356,9 @@ def start_provenance(
     log = open_home.home.action_log
     audit = Audit(log, session.id, 1 + turns, open_home.masker.mask, open_home.now)
     seed = int.from_bytes(drawn[4:8], "big") & LARGEST_SEED
-    return Provenance(open_home.home, turn_changes, session, audit), seed
+    provenance = Provenance(open_home.home, turn_changes, session, audit)
+    provenance.may_translate = open_home.settings.language != "auto"
+    return provenance, seed
 
 
 def read_todos(open_home: OpenHome) -> tuple[Todos, Mapping[str, str]]:

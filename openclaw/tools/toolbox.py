@@ -276,6 +276,8 @@ class Toolbox:
                 raise ToolProblem(f"Not written: {', '.join(values)} {NOT_SAID} {KNOWN_ONLY}")
             if texts := self._watch.copied(action, arguments):
                 raise ToolProblem(f'Not written: "{", ".join(texts)}" {COPIED} {INSTEAD}')
+            if texts := self._watch.translated(action, arguments):
+                raise ToolProblem(f'Not written: "{", ".join(texts)}" {TRANSLATED}')
             tainted = self._watch.tainted(action, arguments)
         policy = self._policy
         if secrets := secrets_used(self._masking, tool.masks, arguments):
@@ -411,19 +413,22 @@ NOT_SAID = "was neither said by the user nor read anywhere."
 KNOWN_ONLY = "Write only what is known: leave it out, or ask the user for it."
 COPIED = "stands so in the skill, as a blank or an example."
 INSTEAD = "Put what the user said in its place."
+TRANSLATED = "is in another language than the user's words. Use these."
 
 
 class CallWatch(Protocol):
     """Observes the tools of a turn while they run. It raises nothing.
 
     `invented` names the values in a call that nobody has said, `invented_values` those in an
-    answer, `copied` the texts in a call that are blanks or examples of a skill. `tainted` tells
-    whether others than the user may be behind a call. `source` names whose text a result shows (""
+    answer, `copied` the texts in a call that are blanks or examples of a skill, `translated` those
+    in another language than the request. `tainted` tells whether others than the user may be behind
+    a call. `source` names whose text a result shows (""
     for the user's own). `done` receives every requested call.
     """
 
     def invented(self, action: Action, arguments: Mapping[str, Any], /) -> Sequence[str]: ...
     def copied(self, action: Action, arguments: Mapping[str, Any], /) -> Sequence[str]: ...
+    def translated(self, action: Action, arguments: Mapping[str, Any], /) -> Sequence[str]: ...
     def invented_values(self, text: str, /) -> Sequence[str]: ...
     def tainted(self, action: Action, arguments: Mapping[str, Any], /) -> bool: ...
     def source(self, action: Action, text: str, /) -> str: ...

@@ -706,6 +706,21 @@ def test_neither_a_blank_nor_the_example_of_a_skill_is_written(it: Talk) -> None
     assert (it.root / "workspace" / "standup.md").read_text("utf-8") == "DONE: the login page\n"
 
 
+def test_a_to_do_is_written_in_the_language_of_the_user(it: Talk) -> None:
+    english = call("todo", action="add", items=["Call the doctor Le Goff on Monday"])
+    french = call("todo", action="add", items=["Appeler le docteur Le Goff lundi"])
+    asked = "rappelle-moi d'appeler le docteur le goff lundi"
+    happened = say(it, asked, english, french, "C'est fait.")
+    assert "is in another language than the user's words" in results(happened)[0]
+    assert results(happened)[1].startswith("Added")
+
+
+def test_words_of_the_user_are_written_in_whatever_language(it: Talk) -> None:
+    english = call("todo", action="add", items=["Call the doctor on Monday"])
+    asked = "ajoute \u00ab call the doctor on monday \u00bb \u00e0 ma liste"
+    assert results(say(it, asked, english, "C'est fait."))[0].startswith("Added")
+
+
 def test_nor_a_blank_of_a_skill_that_the_user_has_called(it: Talk) -> None:
     put(it, "skills/standup/SKILL.md", STANDUP)
     blank = call("write_file", path="workspace/standup.md", content="DONE: <what was finished>")
