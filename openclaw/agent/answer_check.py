@@ -162,9 +162,10 @@ def find_fault(answer: str, turn: RunningTurn, toolbox: Toolbox, *, changed: boo
     if name := _unsaid_missing(answer, turn):
         return Fault(f"did not say that there is no {name}", NO_FILE.format(request=turn.request))
     said, asked = (_WORD.findall(each.casefold()) for each in (answer, turn.user.content))
-    if said == asked and len(answer) >= SHORTEST_HINT and not changed and _may_want(turn.request):
-        kind = "" if read_message(answer).lacks("orders") else "change"
-        return Fault("only repeated the request", ECHO, kind=kind)
+    is_echo = said == asked and len(answer) >= SHORTEST_HINT and not changed
+    if is_echo and (_may_want(turn.request) or _tells_value(turn)):
+        only_asks = read_message(answer).lacks("orders") and not _tells_value(turn)
+        return Fault("only repeated the request", ECHO, kind="" if only_asks else "change")
     if turn.cues.orders and not changed and _only_copies_line(answer, turn):
         return Fault("only repeated what is known", COPIED_LINE)
     if changed and _tells_nothing(answer):
@@ -192,6 +193,13 @@ def _may_want(request: str) -> bool:
     be said again."""
     read = read_message(request)
     return may_order(read) or not read.lacks("asks")
+
+
+def _tells_value(turn: RunningTurn) -> bool:
+    """Return True for a request with a number for which a file of the workspace was found."""
+    found = turn.user.record.offered or ()
+    in_file = any(str(each["path"]).startswith("workspace/") for each in found)
+    return in_file and any(map(str.isdigit, turn.request))
 
 
 def _untouched_file(answer: str, turn: RunningTurn, toolbox: Toolbox) -> str:

@@ -130,6 +130,17 @@ def test_what_the_user_only_tells_may_be_said_again(it: Talk) -> None:
     assert done(happened).answer == "Tom's mother is coming on Sunday."
 
 
+def test_a_new_value_for_a_file_is_not_only_said_again(it: Talk) -> None:
+    recipe = it.root / "workspace" / "far.md"
+    recipe.write_text("# Far breton\n\nLe far cuit 50 minutes.\n", "utf-8")
+    line = {"find": "Le far cuit 50 minutes.", "replace": "Le far cuit 55 minutes."}
+    edit = call("edit_file", path="workspace/far.md", **line)
+    told = "le far breton cuit 55 minutes en fait"
+    happened = it.say(told, told.capitalize(), edit, "C'est chang\u00e9.")
+    assert "only repeated the request" in notices(happened)
+    assert "55 minutes" in recipe.read_text("utf-8")
+
+
 def test_a_line_that_stands_beside_the_request_is_not_the_text_to_be_written(it: Talk) -> None:
     line = "Buy a cake for Paul due:2026-11-20"
     (it.root / "memory" / "TODO.md").write_text(f"# To-dos\n\n- [ ] {line}\n", "utf-8")
