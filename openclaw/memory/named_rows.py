@@ -47,6 +47,8 @@ _AMOUNT = re.compile(r"\d+(?:[.,]\d+)*")
 _DECIMAL, _FRACTION = re.compile(r"\d+(?:[.,:/-]\d+)+"), re.compile(r"\d[.,]\d")
 _CELL, _FIELD, _VALUE = r'[^"\\|\n]{1,80}', r'[^",\\\n]{0,80}', r'[^"\\\n]{1,200}'
 """What a model may write for a cell, a field of a .csv, and a value behind a name."""
+FEWEST_CELLS = 3
+"""A request lists so many cells of a new row."""
 MOST_WORDS, _CLAUSE_END = 8, re.compile(r"[,;.!?:] ?")
 _WORD = re.compile(r"[^\W\d_][\w'\u2019-]*")
 
@@ -347,6 +349,8 @@ def _edit_of(said: _Request, named: _Named) -> RowEdit:
     if counted:  # the day may stay as it is
         new = {n: f"{days[n]}|{row.cells[n]}" for n in dated}
         news = [{**new, n: _in_place_of(row.cells[n], number)} for n in counted]
+        if _AMOUNT.sub("", said_number):  # a time or a score says nothing of other columns
+            free = {*counted, *dated}
     else:
         news, free = [{n: days[n] for n in dated}], {*dated} or free
     forms = "|".join(row.form(new, columns - free) for new in news)
@@ -397,12 +401,33 @@ def _new_number(said: _Request, rows: Sequence[Row]) -> str:
     return found[0] if len(found) == 1 and not {*known}.intersection(numbers) else ""
 
 
+def _new_name(said: _Request, rows: Sequence[Row]) -> str:
+    """Return a regular expression, in any case, for the first cell of a new row whose cells a
+    request lists behind the name of the file or of the first heading: "new dog: Luna, whippet, 40".
+    "" for none, and without a figure where the rows have some."""
+    before, _, behind = said.text.partition(": ")
+    cells, heads = behind.split(","), rows[0].heads
+    kinds, words = _words(PurePath(rows[0].path).stem, *heads[:1]), _words(before)
+    is_kind = {word[:BEGINNING] for word in kinds} & {word[:BEGINNING] for word in words}
+    has_figures = any(_DIGIT.search(cell) for row in rows for cell in row.cells)
+    is_row = FEWEST_CELLS <= len(cells) <= len(heads) and not has_figures > bool(
+        _DIGIT.search(behind)
+    )
+    name = cells[0].split()
+    if not is_kind or not is_row or not name or {'"', "\\", "|"} & {*cells[0]}:
+        return ""
+    first = (f"[{each[0].upper()}{each[0].lower()}]{escape_literal(each[1:])}" for each in name)
+    return " ".join(first) if all(each[0].isalpha() for each in name) else ""
+
+
 def _new_line(said: _Request, rows: Sequence[Row], *, at_end: bool) -> NewLine | None:
-    """Return a new line behind these, if one may follow. A request is surely for it behind lines of
-    days when it has a number and names all of the headings, or the file that ends with them, or has
-    half of the words of the last one."""
+    """Return a new line behind these, if one may follow. A request is surely for it when it lists
+    the cells of a row; behind lines of days when it has a number and names all of the headings, or
+    the file that ends with them, or has half of the words of the last one."""
     last = rows[-1]
     is_log = _ISO_DAY.fullmatch(last.cells[0]) is not None
+    if name := _new_name(said, rows):
+        return NewLine(last.path, f"^{last.form({0: name})}$", surely=True)
     if last.heads:
         told, file = _words(*last.heads[1:]), _words(PurePath(last.path).stem)
         by_heads = bool(told) and told <= said.words

@@ -229,6 +229,11 @@ def test_a_number_or_a_day_that_is_said_comes_into_the_row(
             {"log": LOG, "stock": STOCK},
             "- 2026-11-27: 68 buns sold, 3 left over",
         ),
+        (  # the cells of a row, behind its kind
+            "neues Mitglied: frauke behn, alto, noch nicht bezahlt",
+            {"mitglieder": MEMBERS},
+            "| Frauke Behn | Alt | nein |",
+        ),
         (  # or for the day that is said
             "yesterday we sold 68 buns and 3 were left",
             {"log": LOG},
@@ -236,14 +241,16 @@ def test_a_number_or_a_day_that_is_said_comes_into_the_row(
         ),
     ],
 )
-def test_a_new_line_is_wanted_where_rows_are_numbered_or_dated(
-    request_text: str, files: dict[str, str], good: str
-) -> None:
+def test_a_new_line_is_wanted(request_text: str, files: dict[str, str], good: str) -> None:
     found = find(request_text, **files)
     (new,) = found.new
     assert found.surely
     assert not found.edits
     assert re.fullmatch(new.form, good)
+
+
+def test_a_list_of_other_things_is_no_new_row() -> None:
+    assert not find("stock: count, order, tell Ann", stock=STOCK).surely
 
 
 def test_a_question_that_names_rows_of_a_table_gets_them_with_their_headings() -> None:
