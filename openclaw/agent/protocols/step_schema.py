@@ -165,13 +165,18 @@ def _for_files(turn: RunningTurn, calls: list[Schema], read: ToolUse | None = No
     if path and path not in [each.path for each in new]:
         steps += _only(calls, "append_file", path=[path])
     steps += _only(calls, "read_file", path=[each for each in turn.files if each != path])
-    # "Start a page for the 2027 budget" is for none of them.
-    others = {"todo", "remember"} | ({"write_file", *PROGRAMS} if _is_about_files(turn) else set())
+    others = {"remember"} | ({"todo"} if _may_add_todo(turn) else set())
+    if _is_about_files(turn):  # "start a page for the 2027 budget" is for none of them
+        others |= {"write_file", *PROGRAMS}
     return [*steps, *(each for each in calls if _tool(each) in others)]
 
 
 def _is_about_files(turn: RunningTurn) -> bool:
     return read_message(turn.request).probabilities["file"] >= LIKELY
+
+
+def _may_add_todo(turn: RunningTurn) -> bool:
+    return read_message(turn.request).probabilities["todo_add"] >= HARDLY
 
 
 def _for_rows(turn: RunningTurn, calls: list[Schema]) -> list[Schema]:
@@ -186,7 +191,7 @@ def _for_rows(turn: RunningTurn, calls: list[Schema]) -> list[Schema]:
     others = [step for step in calls if _tool(step) != "edit_file"]
     if rows.surely:
         others = _only(calls, "remember") + _only(calls, "calculate")
-        if read_message(turn.request).probabilities["todo_add"] >= HARDLY:
+        if _may_add_todo(turn):
             others += _only(calls, "todo", action=["add"])
     return [*edits, *adds, *others]
 

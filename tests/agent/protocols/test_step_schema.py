@@ -718,7 +718,7 @@ def test_of_files_that_may_be_meant_one_is_read_before_it_is_changed(root: Path)
     case = Case(root, "the bag costs 18 now")
     case.turn.files = ("notes/trip.md", "notes/plan.md")
     assert case.values("read_file", "path") == [*case.turn.files]
-    assert case.tools == {"read_file", "todo", "remember"} and case.may_answer
+    assert case.tools == {"read_file", "remember"} and case.may_answer
     lines = case.play("read_file", "change", path="notes/trip.md").splitlines()[1:]
     assert case.values("edit_file", "find") == [each for each in lines if each]
     assert case.values("append_file", "path") == ["notes/trip.md"]
