@@ -42,8 +42,13 @@ def ask_unattended(home: Home, job: str, prompt: str, model: str | None = None) 
 
 def _run_turn(agent: Agent, prompt: str, session: Session) -> Done | Error | None:
     seconds = agent.settings.heartbeat.timeout
+    end = None
     with stopped_after(seconds) as over:
-        end = show_turn(agent.ask(prompt, session), _Unheard())
+        try:
+            end = show_turn(agent.ask(prompt, session), _Unheard())
+        except KeyboardInterrupt:  # it comes out of a turn that has not asked the model yet
+            if not over.is_set():
+                raise
     if over.is_set() and getattr(end, "stop_reason", "interrupted") == "interrupted":
         raise OpenclawError(
             f"the heartbeat took longer than {seconds:g} s and was ended; what was done is kept",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,6 @@ from openclaw.models.gguf import MemoryNeed, file_memory_need
 from openclaw.models.machine import free_memory, lacks_memory, place_of
 from openclaw.models.profile import LEAST_WINDOW, full_name, reply_limits
 from openclaw.models.registry import open_model, split_name
-from openclaw.stopping import stopped_after
 from openclaw.storage.home import Home
 from openclaw.storage.new_home import create_home
 from openclaw.storage.safe_open import text_or_none
@@ -285,18 +284,18 @@ def run_task(
     outcome = TaskOutcome("", LATE)
     session = agent.sessions.new(None, "")
     try:
-        with stopped_after(seconds) as over:
+        with suppress(TooLate), time_limit(seconds):
             for event in agent.ask(task.prompt, session, task.material):
                 if isinstance(event, ToolEnd) and event.ok:
                     tools.append(event.tool)
-                elif isinstance(event, Done) and event.stop_reason != "interrupted":
+                elif isinstance(event, Done):
+                    if event.stop_reason == "interrupted":
+                        raise KeyboardInterrupt
                     changed = tuple(file.path for file in event.receipt.files)
                     todos = text_or_none(home.memory / "TODO.md") or ""
                     outcome = TaskOutcome(
                         event.answer, event.stop_reason, tools, changed, event.unbacked, todos
                     )
-                elif isinstance(event, Done) and not over.is_set():
-                    raise KeyboardInterrupt
     finally:
         agent.recall.close()  # not the agent, whose model is needed again
     return outcome

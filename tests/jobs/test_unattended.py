@@ -31,6 +31,7 @@ from openclaw.stopping import check_stop, stopped_after
 from openclaw.storage.home import Home
 from openclaw.storage.new_home import create_home
 from tests.fakes.command import openclaw
+from tests.fakes.needs import posix
 from tests.fakes.ollama_server import Answer, FakeOllama, last_words
 from tests.fakes.talk import Talk, call, done, talk
 
@@ -255,6 +256,20 @@ def test_a_heartbeat_that_takes_too_long_is_ended_and_reported(
     [name] = saved_sessions(home)
     messages = json.loads((home / "sessions" / f"{name}.json").read_text("utf-8"))["messages"]
     assert messages[-1]["content"].startswith("Once")
+
+
+@posix
+def test_a_heartbeat_that_takes_too_long_before_the_model_is_asked_is_reported_too(
+    home: Path, fake_ollama: FakeOllama
+) -> None:
+    write(home)
+    slow = "heartbeat:\n  timeout: 1\nhooks:\n  before_turn: [sleep 30]\n"
+    settings = (home / "openclaw.yaml").read_text("utf-8")
+    (home / "openclaw.yaml").write_text(settings + slow, "utf-8")
+    openclaw("hooks", "trust", "--yes")
+    result = openclaw("heartbeat")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert "took longer than 1 s" in result.stderr and not fake_ollama.chats
 
 
 def test_a_limit_ends_what_looks_for_a_stop_and_nothing_after_its_end() -> None:
