@@ -127,47 +127,56 @@ def _as_rows(text: str, lines: list[str]) -> str:
 
 def check_rows(name: str, old: str, new: str) -> None:
     """Raise ToolProblem for a new row with more or fewer cells than its table has columns, when all
-    its rows of before have as many, or with words in a column of numbers; and for a .csv of which
-    no line is left."""
-    is_csv, kept = name.endswith(".csv"), {*old.splitlines()}.intersection(new.splitlines())
-    read = _read_records if is_csv else _read_table_rows
-    before = [*read(old)]
-    if is_csv and before and not kept:
+    its rows of before have as many, or with words in a column of numbers; and for a .csv with fewer
+    lines of which none is kept. A table that was not there before may have any rows."""
+    is_csv, before, after = name.endswith(".csv"), old.splitlines(), new.splitlines()
+    kept = {*before}.intersection(after)
+    if is_csv and len(after) < len(before) and not kept:
         raise ToolProblem("No row would be left. edit_file changes one, append_file adds one.")
-    tables: dict[Sequence[str], list[Sequence[str]]] = {}
-    for heads, cells, _ in before:
-        tables.setdefault(heads, []).append(cells)
-    for heads, cells, line in read(new):
-        rows = tables.get(heads, [])
-        if line in kept or any(len(row) != len(heads) for row in rows):
+    read = _read_records if is_csv else _read_table_rows
+    tables: dict[tuple[str, ...], list[Sequence[str]]] = {}
+    for heads, cells, _ in read(before):
+        tables.setdefault(heads, []).extend([cells] if cells else [])
+    columns = {
+        heads: [*zip(heads, *rows, strict=True)]
+        for heads, rows in tables.items()
+        if all(len(row) == len(heads) for row in rows)
+    }
+    for heads, cells, line in read(after):
+        if line in kept or not cells or heads not in columns:
             continue
         if len(cells) != len(heads):
             raise _misfit_problem(cells, heads)
-        for head, cell, *column in zip(heads, cells, *rows, strict=True):
+        for head, cell, column in zip(heads, cells, columns[heads], strict=True):
             is_text = len(cell.split()) > FEW_WORDS and _LETTER.search(cell)  # not "12 kg", "n/a"
-            if is_text and len(column) > 1 and all(map(NUMBER.fullmatch, column)):
+            if is_text and len(column) > 2 and all(map(NUMBER.fullmatch, column[1:])):
                 raise ToolProblem(f"{head} is a column of numbers, and {_shorten(cell)} is none.")
 
 
 _TableRow = tuple[tuple[str, ...], Sequence[str], str]
-"""The headings, the cells and the line."""
+"""The headings, the cells and the line; no cells for the headings themselves."""
 
 
-def _read_table_rows(text: str) -> Iterator[_TableRow]:
-    lines, is_table = text.splitlines(), False
+def _read_table_rows(lines: Sequence[str]) -> Iterator[_TableRow]:
+    is_table = False
     for at, heads, cells in table_rows(lines):
-        if not cells:  # "|-- src" is a drawing
-            is_table = is_table_rule("".join(lines[at + 1 : at + 2]))
-        elif is_table:
+        if not cells:
+            is_table = _has_rule(lines, at)
+        if is_table:
             yield tuple(heads), cells, lines[at]
 
 
-def _read_records(text: str) -> Iterator[_TableRow]:
-    lines = [line for line in text.splitlines() if line.strip()]
+def _has_rule(lines: Sequence[str], at: int) -> bool:
+    """Return True for headings: "|-- src" is a drawing."""
+    return at + 1 < len(lines) and is_table_rule(lines[at + 1])
+
+
+def _read_records(lines: Sequence[str]) -> Iterator[_TableRow]:
+    lines = [line for line in lines if line.strip()]
     with suppress(csv.Error):  # a field is too long
         records = [tuple(next(csv.reader([line]))) for line in lines]
         if records and len(records[0]) > 1:
-            yield from zip(repeat(records[0]), records[1:], lines[1:], strict=False)
+            yield from zip(repeat(records[0]), [(), *records[1:]], lines, strict=False)
 
 
 def _misfit_problem(cells: Sequence[str], heads: Sequence[str]) -> ToolProblem:

@@ -462,6 +462,17 @@ def test_a_row_with_other_than_as_many_cells_as_its_table_has_columns_is_not_wri
     files.append_file("tree.md", "src, tests")
 
 
+def test_a_table_in_another_form_and_a_new_one_may_have_any_rows(
+    files: FileTools, home: Home
+) -> None:
+    (home.workspace / "costs.csv").write_text("day,what\n1 May,tea\n2 May,jam\n", "utf-8")
+    files.read_file("costs.csv")
+    files.write_file("costs.csv", "day,what,who\n1 May,tea,Ott\n2 May,jam,Behn\n")
+    files.write_file("costs.csv", '"day";"what"\n"1 May";"tea"\n"2 May";"jam"\n')
+    files.write_file("sums.md", "| who | what | pieces |\n|---|---|---|\n| all | 8 |\n")
+    files.edit_file("sums.md", "| who | what |", "| who | name | what |")
+
+
 def test_rows_go_below_the_last_table_with_as_many_columns(files: FileTools, home: Home) -> None:
     table = "| day | miles |\n|---|---|\n| Monday | 4 |\n"
     plan = f"# Runs\n\n{table}\nShoes: 40 miles\n\n| who | what | when |\n|---|---|---|\n\nEnd\n"
