@@ -90,6 +90,7 @@ def append_text(old: str, text: str, *, markdown: bool) -> str:
     parts as the table that it stands behind."""
     lines, given = old.splitlines(), text.strip().splitlines()
     last = lines[-1] if lines else ""
+    text = text.lstrip("\n") if old else text
     if last.startswith("|"):
         text = _as_rows(text, lines)
     elif 0 < (end := _end_of_table(old, given)) < len(old):
@@ -98,7 +99,7 @@ def append_text(old: str, text: str, *, markdown: bool) -> str:
         text = "\n".join(item[0].lower().replace("x", " ") + line for line in given)
     newline = "\r\n" if "\r\n" in old else "\n"
     start = old + (newline if old and not old.endswith(("\n", "\r")) else "")
-    new = start + with_newline(text.lstrip("\n") if old else text).replace("\n", newline)
+    new = start + with_newline(text).replace("\n", newline)
     if new == start:
         raise ToolProblem("text is empty: nothing to append.")
     return new
@@ -106,21 +107,24 @@ def append_text(old: str, text: str, *, markdown: bool) -> str:
 
 def _as_rows(text: str, lines: list[str]) -> str:
     """Return a text behind a table as it stands there: a line with as many parts between bars or
-    commas as the table has columns is a row, and its headings are not repeated. A sentence, a
-    heading and an item of a list are none. Raises ToolProblem for another number of parts."""
+    commas as the table has columns is a row, and its headings are not repeated; another table comes
+    behind an empty line. A sentence, a heading and an item of a list are none. Raises ToolProblem
+    for another number of parts."""
     given = text.strip().splitlines()
-    if len(given) > 2 and given[0] in lines and is_table_rule(given[1]):
+    if _has_rule(given, 0):
+        if given[0] not in lines:
+            return f"\n{text}"  # without an empty line it would be rows of the other table
         text = "\n".join(given[2:])
     inner = text.strip().removeprefix("|").removesuffix("|")
     parts = CELL_END.split(inner) if "|" in inner else inner.split(",")
     is_text = "|" not in inner and (len(parts) == 1 or _NO_ROW.search(inner))
     if is_text or "\n" in inner:
         return text
-    heads = [*table_rows(lines)][-1][1]
+    at, heads = [(at, heads) for at, heads, cells in table_rows(lines) if not cells][-1]
     if len(parts) == len(heads):
         return f"| {' | '.join(part.strip() for part in parts)} |"
-    is_table = any(map(is_table_rule, lines))
-    if not is_table or len(parts) <= len(heads) / 2 or ": " in inner:  # "Paid: Ott, Seitz"
+    is_text = len(parts) <= len(heads) / 2 or ": " in inner  # "Paid: Ott, Seitz"
+    if is_text or not _has_rule(lines, at):
         return text
     raise _misfit_problem(parts, heads)
 

@@ -457,9 +457,17 @@ def test_a_row_with_other_than_as_many_cells_as_its_table_has_columns_is_not_wri
     columns = table.replace("| pieces |", "| pieces | paid |").replace("|---|", "|---|---|", 1)
     (home.workspace / "orders.md").write_text(columns, "utf-8")
     files.edit_file("orders.md", "| 8 |", "| 8 | yes |")  # a column grows row by row
-    (home.workspace / "tree.md").write_text("|-- src\n|-- tests\n", "utf-8")  # a drawing
+    (home.workspace / "tree.md").write_text("---\n---\n|-- src\n|-- tests\n", "utf-8")  # a drawing
     files.edit_file("tree.md", "|-- tests", "|   |-- a.py\n|-- tests")
     files.append_file("tree.md", "src, tests")
+
+
+def test_another_table_comes_behind_an_empty_line(files: FileTools, home: Home) -> None:
+    table = "| who | what | pieces |\n|---|---|---|\n| Ott | plates | 8 |\n"
+    (home.workspace / "orders.md").write_text(table, "utf-8")
+    phones = "| who | phone |\n|---|---|\n| Ott | 12 |\n"
+    files.append_file("orders.md", phones)
+    assert (home.workspace / "orders.md").read_text("utf-8") == f"{table}\n{phones}"
 
 
 def test_a_table_in_another_form_and_a_new_one_may_have_any_rows(
