@@ -21,6 +21,7 @@ from openclaw.nlp.calendar_days import Span
 from openclaw.nlp.dates import NamedDays, find_named_day, name_each_day
 from openclaw.nlp.skill_instructions import escape_literal
 from openclaw.nlp.words import significant_words
+from openclaw.storage.file_kinds import kind_by_name
 
 MOST_NAMED = 3
 """More rows than this are not named but meant together."""
@@ -275,6 +276,8 @@ def find_displaced(path: str, old: str, new: str, request: str) -> str:
     """Return the row that an edit of a file puts another one in the place of, when the request has
     no word of it but all of the other's name, or a line with words of the request alone that is
     no row; "" for none."""
+    if kind_by_name(path) == "code" or max(len(old), len(new)) > MAX_CHARS:
+        return ""  # a program has no end to add to; of a longer text only the beginning is read
     before, after = ({row.line: row for row in read_rows(path, text)} for text in (old, new))
     lost = [row for line, row in before.items() if line not in after]
     won = [row for line, row in after.items() if line not in before]

@@ -463,9 +463,16 @@ def test_a_small_word_does_not_mention_a_row() -> None:
 
 
 def test_another_name_for_a_value_displaces_no_row() -> None:
-    before = "x = add(first, second)\n"
-    after = "total = add(first, second)\n"
-    assert not find_displaced("workspace/sum.py", before, after, "put the result into total")
+    before, after = "x: first, second\n", "total: first, second\n"
+    assert not find_displaced("workspace/sum.md", before, after, "put the result into total")
+
+
+@pytest.mark.parametrize("line", ["return first + second", "limit = 10"])
+def test_a_line_of_a_program_may_become_any_other(line: str) -> None:
+    before, after = "x = y\n", f"{line}\n"
+    request_text = "return first plus second, with a limit of 10"
+    assert not find_displaced("workspace/sum.py", before, after, request_text)
+    assert find_displaced("workspace/sum.md", before, after, request_text)
 
 
 @pytest.mark.parametrize(
