@@ -18,7 +18,7 @@ from pathlib import PurePath
 from openclaw.frozen import frozen
 from openclaw.memory.tables import CELL_END, plain_number, table_rows
 from openclaw.nlp.calendar_days import Span
-from openclaw.nlp.dates import NamedDays, find_named_day, name_each_day
+from openclaw.nlp.dates import NamedDays, find_named_day, name_each_day, without_days
 from openclaw.nlp.skill_instructions import escape_literal
 from openclaw.nlp.words import significant_words
 from openclaw.storage.file_kinds import kind_by_name
@@ -172,10 +172,7 @@ class _Request:
 
     @cached_property
     def without_days(self) -> str:
-        text = self.text
-        for each in self.days:
-            text = text.replace(each.words, " ")
-        return text
+        return without_days(self.text, self.days)
 
     @cached_property
     def numbers(self) -> Sequence[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import date, timedelta
 from functools import lru_cache
@@ -170,8 +170,19 @@ def name_each_day(request: str, today: date) -> list[NamedDays]:
     request = unicodedata.normalize("NFC", request)
     while len(found) < MOST_NAMED and (named := name_days(request, today)).words:
         found.append(named)
-        request = request.partition(named.words)[2]
+        request = "".join(_whole_words(named).split(request, 1)[1:])
     return found
+
+
+def without_days(request: str, named: Iterable[NamedDays]) -> str:
+    """Return a request without the words of these days that it names."""
+    for each in named:
+        request = _whole_words(each).sub(" ", request)
+    return request
+
+
+def _whole_words(named: NamedDays) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(named.words)}(?!\w)")  # not those of "Morgenkreis"
 
 
 # -------- a day that is typed

@@ -10,7 +10,7 @@ from datetime import date
 
 from openclaw.errors import UsageError
 from openclaw.frozen import frozen
-from openclaw.nlp.dates import name_each_day, read_days
+from openclaw.nlp.dates import name_each_day, read_days, without_days
 from openclaw.retrieval.tokens import STOP, language_of, words
 from openclaw.storage.home import Home
 
@@ -97,11 +97,9 @@ def read_question(text: str, today: date) -> Question:
         if (phrase := " ".join(next(filter(None, found.groups())).split()))
     )
     days = read_days(text, today)
-    spans, rest = dict.fromkeys(days.spans), days.rest
-    for named in name_each_day(text, today):
-        if coming := named.next_span(today):
-            spans[coming] = None
-            rest = rest.replace(named.words, " ")
+    to_come = [each for each in name_each_day(text, today) if each.next_span(today)]
+    coming = filter(None, (each.next_span(today) for each in to_come))
+    spans, rest = dict.fromkeys((*days.spans, *coming)), without_days(days.rest, to_come)
     terms = tuple(dict.fromkeys(_topic(rest) or ([] if spans else topic_words(text))))
     return Question(
         text,

@@ -72,6 +72,7 @@ def test_a_day_month_or_year_is_read(text: str, first: str, last: str) -> None:
         ("who comes next week?", ("come",)),
         ("what is on tomorrow?", ()),
         ("what is due by the end of the month?", ("due",)),
+        ("what about tomorrow in Tomorrowland?", ("about", "tomorrowland")),
     ],
 )
 def test_the_words_of_a_day_are_not_searched(text: str, words: tuple[str, ...]) -> None:
