@@ -193,6 +193,31 @@ def test_the_rows_of_notes_and_of_long_files_are_not_what_may_be_edited(
     assert '"enum": ["| butter' not in json.dumps(request.schema)
 
 
+@pytest.mark.parametrize("recall", ["auto", "off"])
+def test_rows_of_a_file_that_is_named_are_shown_where_the_memory_is_searched(
+    tmp_path: Path, recall: str
+) -> None:
+    it = talk(tmp_path / "home", protocol="json", recall=recall)
+    (it.root / "workspace" / "pantry.md").write_text(TABLE, "utf-8")
+    with closing(it.app):
+        it.say("in workspace/pantry.md butter is 9", answer("Noted.", "json"))
+    request = it.requests[0]
+    sent = request.messages[-1].content + json.dumps(request.schema)
+    assert ("amount 18" in sent and "| butter | 18 |" in sent) == (recall == "auto")
+    assert "18" not in sent or recall == "auto"
+
+
+def test_a_secret_in_a_row_is_not_sent(tmp_path: Path) -> None:
+    it = talk(tmp_path / "home", protocol="json", recall="auto")
+    key = "ghp_0123456789abcdefghijklmnopqrstuvwxyz"
+    (it.root / "workspace" / "pantry.md").write_text(TABLE.replace("18", f"18 {key}"), "utf-8")
+    with closing(it.app):
+        it.say("butter amount is 9", answer("Noted.", "json"))
+    request = it.requests[0]
+    assert '"enum": ["| butter | 18 ' in json.dumps(request.schema)
+    assert key not in request.messages[-1].content + json.dumps(request.schema)
+
+
 EXPENSES = "date,what,amount\n2019-11-04,pens,4.20\n2019-11-12,towels,31.00\n"
 
 
