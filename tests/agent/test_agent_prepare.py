@@ -193,6 +193,17 @@ def test_the_rows_of_notes_and_of_long_files_are_not_what_may_be_edited(
     assert '"enum": ["| butter' not in json.dumps(request.schema)
 
 
+def test_what_may_tick_an_unknown_todo_is_for_the_row_that_it_names(tmp_path: Path) -> None:
+    it = talk(tmp_path / "home", protocol="json", recall="auto")
+    (it.root / "workspace" / "pantry.md").write_text(TABLE, "utf-8")
+    with closing(it.app):
+        it.say("butter has arrived", answer("Noted.", "json"))
+    request = it.requests[0]
+    assert "Open to-do:" not in request.messages[-1].content
+    assert '"enum": ["| butter | 18 |"]' in json.dumps(request.schema)
+    assert '"write_file"' not in json.dumps(request.schema)
+
+
 @pytest.mark.parametrize("recall", ["auto", "off"])
 def test_rows_of_a_file_that_is_named_are_shown_where_the_memory_is_searched(
     tmp_path: Path, recall: str

@@ -226,6 +226,14 @@ def test_a_reply_that_is_only_slow_tells_nothing_of_the_model() -> None:
     assert not probed.endless
 
 
+def test_a_ctrl_c_is_no_reply_that_came_too_late() -> None:
+    def press(_: Request) -> str:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ProbedModel(ScriptedModel(press)).ask(make_request("Say yes.", 4))
+
+
 # -------- tasks
 
 

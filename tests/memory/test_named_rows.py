@@ -151,7 +151,7 @@ def test_a_named_row_may_only_become_a_row_of_the_same_form(
             "the birthday cake costs 1,200 now",
             {"orders": "item,price\nbirthday cake,900\nrye loaf,3.20\n"},
             ["birthday cake,1200"],
-            ["birthday cake,1,200", "birthday cake,1.200"],
+            ["birthday cake,1,200", "birthday cake,1.200", "birthday cake,1200,now"],
         ),
         (  # a value with several of them
             "the chess club is until 17:00 now",
