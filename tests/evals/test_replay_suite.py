@@ -36,6 +36,7 @@ LIST_FILES = Answer(calls=[("list_files", {"path": "workspace"})])
         ("- **turn 2**: does not call run_shell", Expectation(2, "calls not", "run_shell")),
         ("- every turn: doesn't call run_shell", Expectation(EVERY, "calls not", "run_shell")),
         ("- turn 1: calls nothing", Expectation(1, "calls not", "")),
+        ("- turn 1: does not call any tool", Expectation(1, "calls not", "")),
         ("- turn 1: answer matches /^ok\\b/i", Expectation(1, "matches", "/^ok\\b/i")),
         ("- turn 1: answer does not contain 'no'", Expectation(1, "lacks", "no")),
         ("- turn 1: same", Expectation(1, "same")),
@@ -50,6 +51,7 @@ def test_items_and_rows_are_expectations(line: str, expected: Expectation) -> No
     assert [(e.turn, e.check, e.value) for e in found] == [
         (expected.turn, expected.check, expected.value)
     ]
+    assert read_expectations(f"- turn 1: {found[0]}")[0][0].value == expected.value  # as it is told
 
 
 def test_a_heading_names_the_turn_of_its_items_and_prose_is_for_people() -> None:

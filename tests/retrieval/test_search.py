@@ -193,11 +193,17 @@ def test_a_named_day_is_answered_by_a_later_line_that_tells_of_it(
 
 def test_a_coming_day_is_answered_by_all_lines_of_its_plan(home: Path, opened: Opened) -> None:
     plan = "# Bookings\n\n## Monday 30 November\n\n- 9:30 Bella\n\n## Tuesday 1 December\n\n"
-    write(home, "workspace/bookings.md", f"{plan}- 10:00 Moose\n- 14:30 Luna\n")
+    dogs = "Moose Luna Rex Max Bo Kira Tilly Otto Zoe Finn".split()
+    lines = (f"- {hour}:00 {dog}\n" for hour, dog in enumerate(dogs, 8))
+    write(home, "workspace/bookings.md", plan + "".join(lines))
     search, today = opened(), date(2026, 11, 28)
-    for question in ("what is in the diary for tuesday?", "who comes on 1 December?"):
+    for question in (
+        "what is in the diary for tuesday?",
+        "who comes on 1 December?",
+        "when does Otto come on tuesday?",
+    ):
         found = search.chosen_for_prompt(question, (), 6, 400, len, today, kind="own").passages
-        assert found[0].place == "workspace/bookings.md:7-10", question
+        assert found[0].place == "workspace/bookings.md:7-18", question
 
 
 def test_a_heading_comes_after_what_stands_below_it(home: Path, opened: Opened) -> None:
