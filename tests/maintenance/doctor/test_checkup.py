@@ -24,8 +24,8 @@ from openclaw.security.foreign_files import ForeignFiles
 from openclaw.security.masking import Masker
 from openclaw.storage.home import Home
 from tests.fakes.files import write_file
-from tests.fakes.git_home import copy_home
-from tests.fakes.needs import posix
+from tests.fakes.git_home import copy_home, make_repository
+from tests.fakes.needs import needs_git, posix
 
 YEAR = 366 * 24 * 3600.0
 
@@ -413,7 +413,7 @@ def test_private_files_of_a_newer_version_are_left_alone(home: Home, name: str) 
 # -------- folders
 
 
-@pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
+@needs_git
 def test_a_folder_that_git_has_comes_back(home: Home) -> None:
     todos = (home.memory / "TODO.md").read_bytes()
     (home.memory / "later.md").write_text("not committed", encoding="utf-8")
@@ -427,6 +427,17 @@ def test_a_folder_that_git_has_comes_back(home: Home) -> None:
     assert fixed.fixed == "memory/ is back with 2 files"
     assert (home.memory / "TODO.md").read_bytes() == todos
     assert look(home, "folders") == [Check("folders", "ok")]
+
+
+@posix
+@needs_git
+def test_a_program_that_comes_back_may_run(home: Home) -> None:
+    script = write_file(home.root / "skills" / "run.sh", "#!/bin/sh\n")
+    script.chmod(0o755)
+    make_repository(home.root)
+    shutil.rmtree(home.root / "skills")
+    look(home, "folders", fix=True)
+    assert os.access(script, os.X_OK)
 
 
 def test_a_folder_that_was_never_there_is_missed_if_it_is_the_memory(tmp_path: Path) -> None:

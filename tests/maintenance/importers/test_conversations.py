@@ -102,6 +102,18 @@ def test_results_go_to_the_calls_that_they_name() -> None:
     assert entry.tool_calls[1].input == {"input": "not json"}
 
 
+def test_a_result_goes_to_no_call_from_before_the_last_message_of_the_user() -> None:
+    call = {"id": "1", "function": {"name": "a", "arguments": ""}}
+    first, *_ = thread(
+        [
+            {"role": "assistant", "tool_calls": [call]},
+            {"role": "user", "content": "Stop."},
+            {"role": "tool", "content": "of nobody"},
+        ]
+    )
+    assert [(use.output, use.input) for use in first.tool_calls] == [(INTERRUPTED, {})]
+
+
 def test_a_failed_call_and_a_long_result_say_so() -> None:
     call = {"type": "toolCall", "id": "1", "name": "exec", "arguments": {"command": "ls"}}
     long = "x" * (LONGEST_RESULT + 5)
