@@ -123,7 +123,7 @@ def _defuse_lines(lines: Sequence[str]) -> list[str]:
 
 MOST = 3
 HEAD_FILES = ("USER.md", "SOUL.md", "AGENTS.md", "IDENTITY.md", "TOOLS.md")
-SAID_AGAIN = 0.6
+SAID_AGAIN = 0.5
 """A candidate is known when this part of its telling words stands in a line just saved."""
 LONGEST_SMALL = 3
 LONGEST_RECEIPT = 72
@@ -230,13 +230,12 @@ def _files(notes: Notes) -> Iterator[Path]:
 
 
 def _new_lines(open_home: OpenHome, turn_changes: TurnChanges) -> Sequence[str]:
-    """Return the lines that this turn's calls added to memory and to the files of the head."""
+    """Return the lines that this turn's calls added to files of the home."""
     added: list[str] = []
     for name, before in turn_changes.before.items():
-        if name.startswith("memory/") or name.removeprefix("workspace/") in HEAD_FILES:
-            known = set((before or "").splitlines())
-            now = text_or_none(open_home.home.root / name) or ""
-            added += [line for line in now.splitlines() if line not in known]
+        known = set((before or "").splitlines())
+        now = text_or_none(open_home.home.root / name) or ""
+        added += [line for line in now.splitlines() if line not in known]
     return added
 
 

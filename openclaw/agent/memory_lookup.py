@@ -259,12 +259,14 @@ def show_found(open_home: OpenHome, text: str, found: Found) -> Iterator[tuple[s
     what stands beside them; the rows that it may change as their headings tell them; else the last
     line of each log that is offered: others may have written them too."""
     for each in found.passages:
-        beside = _facts_beside(open_home, each, text, asks=found.cues.asks)
+        asks, sums = found.cues.asks, not found.rows.edits
+        beside = _facts_beside(open_home, each, text, asks=asks, sums=sums)
         yield each["path"], show_passage(each) + beside
     rows, shown = found.rows, {each["path"] for each in found.passages}
     for edit in rows.edits:
-        if edit.row.path not in shown:
-            yield edit.row.path, f"{edit.row.path}: {edit.row.told()}"
+        if edit.row.path not in shown or edit.sums:
+            sums = f" [{', '.join(edit.sums)}]" if edit.sums else ""
+            yield edit.row.path, f"{edit.row.path}: {edit.row.told()}{sums}"
     for new in () if rows.edits else rows.new:
         if new.last_of_log and new.path in found.files:
             yield new.path, f"{new.path}: {new.last_of_log}"
@@ -330,12 +332,12 @@ def _find_rows(open_home: OpenHome, request: str, cues: Cues, found: Iterable[st
 
 
 def _facts_beside(
-    open_home: OpenHome, passage: Mapping[str, Any], request: str, *, asks: bool
+    open_home: OpenHome, passage: Mapping[str, Any], request: str, *, asks: bool, sums: bool
 ) -> str:
     """Return lines to stand below a passage: the heading above it, that a note is of the day that a
-    request names, the headings of the table of which it has a row, and what the tables and lists
-    add up to of which it has one: it may lack the others. A question that names rows gets each with
-    its headings."""
+    request names, the headings of the table of which it has a row, and with `sums` what the tables
+    and lists add up to of which it has one: it may lack the others. A question that names rows gets
+    each with its headings."""
     path, first, last = passage["path"], passage["start_line"], passage["end_line"]
     # The lines of passages are counted with these ends.
     text, today = re.sub(r"\r\n?", "\n", _read_text(open_home.home, path)), open_home.now().date()
@@ -343,10 +345,10 @@ def _facts_beside(
     if day := day_in(path.rpartition("/")[2]):  # a small model knows no weekdays
         named = read_past_days(request, today)
         of_day = f"\n[{day}: {named.words}]" if _lies_in(day, named.spans) else ""
-    sums = show_table_facts(text, first, last, request, today)
+    facts = show_table_facts(text, first, last, request, today) if sums else ""
     rows = tell_named_rows(path, text, first, last, request) if asks else []
     told = "".join(f"\n[{row}]" for row in rows)
-    beside = _show_section(text, first) + of_day + show_columns(text, first) + sums + told
+    beside = _show_section(text, first) + of_day + show_columns(text, first) + facts + told
     return open_home.masker.mask(beside)
 
 

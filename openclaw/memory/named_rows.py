@@ -11,6 +11,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import date
+from decimal import Decimal
 from functools import cached_property
 from itertools import chain
 from pathlib import PurePath
@@ -94,12 +95,17 @@ class Row:
 
 @frozen
 class RowEdit:
-    """A row that is named, a regular expression for the lines that may replace it, and the columns
-    that may differ."""
+    """A row that is named, and what may become of it.
+
+    form  a regular expression for the lines that may replace it
+    free  the columns that may differ
+    sums  what its number is with the one that is said, less and more: "120 - 10 = 110"
+    """
 
     row: Row
     form: str
     free: Collection[int] = ()
+    sums: tuple[str, ...] = ()
 
 
 @frozen
@@ -291,7 +297,8 @@ def find_displaced(path: str, old: str, new: str, request: str) -> str:
     said, name = _words(request), _words(won[0].cells[0])
     shared = said & _words(*lost[0].cells)
     telling = {word for word in shared if len(word) >= SHORTEST_PART or not word.isalpha()}
-    is_meant = telling or _words(lost[0].cells[0]) <= said or not name or not name <= said
+    is_named = set() < _words(lost[0].cells[0]) <= said
+    is_meant = telling or is_named or not name or not name <= said
     return "" if is_meant else lost[0].line
 
 
@@ -340,21 +347,30 @@ def _edit_of(said: _Request, named: _Named) -> RowEdit:
     free = (by_head - name) or (by_value - name) or (columns - name)
     days = _new_days(said, table)
     dated = sorted(n for n in free & days.keys() if days[n])[:1]
-    lacking = {*said.numbers}.difference(_FIGURE.findall(row.line))
-    said_number = lacking.pop() if len(lacking) == 1 else ""
-    number, others = row.number_form(said_number), free - days.keys() if said_number else ()
-    alike = [n for n in others if any(_is_alike(said_number, cells[n]) for cells in table)]
-    counted = [n for n in alike if not row.cells[n] or _is_alike(said_number, row.cells[n])]
+    number = _lacking_number(said, row)
+    others = free - days.keys() if number else ()
+    alike = [n for n in others if any(_is_alike(number, cells[n]) for cells in table)]
+    counted = [n for n in alike if not row.cells[n] or _is_alike(number, row.cells[n])]
     counted = counted or [n for n in others if _DIGIT.search(row.cells[n])]
-    if counted:  # the day may stay as it is
-        new = {n: f"{days[n]}|{row.cells[n]}" for n in dated}
-        news = [{**new, n: _in_place_of(row.cells[n], number)} for n in counted]
-        if _AMOUNT.sub("", said_number):  # a time or a score says nothing of other columns
-            free = {*counted, *dated}
-    else:
-        news, free = [{n: days[n] for n in dated}], {*dated} or free
-    forms = "|".join(row.form(new, columns - free) for new in news)
-    return RowEdit(row, f"^({forms})$", free)
+    if not counted:
+        free, new = {*dated} or free, {n: days[n] for n in dated}
+        return RowEdit(row, f"^{row.form(new, columns - free)}$", free)
+    new = {n: f"{days[n]}|{row.cells[n]}" for n in dated}  # the day may stay as it is
+    sums = _reckon(row.cells[counted[0]], number)
+    forms = dict.fromkeys(counted, row.number_form(number))
+    forms[counted[0]] = "|".join((forms[counted[0]], *map(row.number_form, sums)))
+    if _AMOUNT.sub("", number):  # a time or a score says nothing of other columns
+        free = {*counted, *dated}
+    kept = columns - (free - {*counted})  # only one of the numbers changes
+    news = ({**new, n: _in_place_of(row.cells[n], forms[n])} for n in counted)
+    either = "|".join(row.form(each, kept) for each in news)
+    return RowEdit(row, f"^({either})$", free, tuple(sums.values()))
+
+
+def _lacking_number(said: _Request, row: Row) -> str:
+    """Return the only number of a request that the row lacks, "" for none or several."""
+    lacking = {*said.numbers}.difference(_FIGURE.findall(row.line))
+    return lacking.pop() if len(lacking) == 1 else ""
 
 
 def _new_days(said: _Request, table: Sequence[tuple[str, ...]]) -> dict[int, str]:
@@ -375,12 +391,23 @@ def _is_alike(number: str, cell: str) -> bool:
     return any(_AMOUNT.sub("", number) == _AMOUNT.sub("", each) for each in _FIGURE.findall(cell))
 
 
+def _reckon(cell: str, said: str) -> dict[str, str]:
+    """Return the number of a cell less the one that is said, and more, each with how it came: a
+    small model does not reckon. Nothing for what is no plain number."""
+    found = _FIGURE.findall(cell)
+    if len(found) != 1 or not _AMOUNT.fullmatch(found[0]) or not _AMOUNT.fullmatch(said):
+        return {}
+    old, new = (Decimal(plain_number(each)) for each in (found[0], said))
+    sums = {"-": old - new, "+": old + new}
+    return {str(n): f"{old} {sign} {new} = {n}" for sign, n in sums.items() if n >= 0}
+
+
 def _in_place_of(cell: str, number: str) -> str:
     """Return a regular expression for a cell with a number of this form, in place of its own if it
     has one."""
     several = len(_FIGURE.findall(cell)) > 1
     no = rf'"|\\\n{"," * ("," not in cell)}{"0-9" * (not several)}'
-    return rf"([^{no}]{{0,39}}[^{no}0-9])?{number}([^{no}0-9][^{no}]{{0,39}})?"
+    return rf"([^{no}]{{0,39}}[^{no}0-9])?({number})([^{no}0-9][^{no}]{{0,39}})?"
 
 
 def _new_number(said: _Request, rows: Sequence[Row]) -> str:

@@ -249,6 +249,21 @@ def test_a_new_line_is_wanted(request_text: str, files: dict[str, str], good: st
     assert re.fullmatch(new.form, good)
 
 
+def test_a_number_may_be_more_or_less_than_the_one_of_the_row() -> None:
+    stock = "| Item | Amount | Minimum |\n|---|---|---|\n| compresses | 120 | 50 |\n"
+    (edit,) = find("j'ai utilis\u00e9 10 compresses", stock=stock).edits
+    assert edit.sums == ("120 - 10 = 110", "120 + 10 = 130")
+    for amount, minimum in (("10", "50"), ("110", "50"), ("130", "50"), ("120", "10")):
+        assert re.fullmatch(edit.form, f"| compresses | {amount} | {minimum} |")
+    for amount, minimum in (("100", "50"), ("110", "40"), ("120", "50")):
+        assert not re.fullmatch(edit.form, f"| compresses | {amount} | {minimum} |")
+
+
+def test_a_time_is_not_reckoned() -> None:
+    (edit,) = find("the chess club is until 17:00", school="- chess club: until 16:30\n").edits
+    assert edit.sums == ()
+
+
 def test_a_list_of_other_things_is_no_new_row() -> None:
     assert not find("stock: count, order, tell Ann", stock=STOCK).surely
 
