@@ -140,7 +140,9 @@ def check_rows(name: str, old: str, new: str) -> None:
     read = _read_records if is_csv else _read_table_rows
     tables: dict[tuple[str, ...], list[Sequence[str]]] = {}
     for heads, cells, _ in read(before):
-        tables.setdefault(heads, []).extend([cells] if cells else [])
+        tables.setdefault(heads, [])
+        if cells:
+            tables[heads].append(cells)
     columns = {
         heads: [*zip(heads, *rows, strict=True)]
         for heads, rows in tables.items()
@@ -171,7 +173,7 @@ def _read_table_rows(lines: Sequence[str]) -> Iterator[_TableRow]:
 
 
 def _has_rule(lines: Sequence[str], at: int) -> bool:
-    """Return True for headings: "|-- src" is a drawing."""
+    """Return True when a rule follows a line, as it does headings: "|-- src" is a drawing."""
     return at + 1 < len(lines) and is_table_rule(lines[at + 1])
 
 
