@@ -87,6 +87,10 @@ def test_the_words_of_a_day_are_not_searched(text: str, words: tuple[str, ...]) 
         ("what's in the diary for tuesday?", ["2026-11-24"]),
         ("was ist morgen?", ["2026-11-22"]),
         ("what did I do yesterday?", ["2026-11-20"]),
+        (  # however their letters are composed
+            "wer kommt am 12. Ma\u0308rz und am 14. Ma\u0308rz?",
+            ["2026-03-12", "2026-03-14", "2027-03-12", "2027-03-14"],
+        ),
     ],
 )
 def test_a_day_is_also_the_next_one(text: str, dates: list[str]) -> None:
