@@ -85,13 +85,18 @@ def _blob(mode: str, oid: str) -> Blob:
 
 def index_entries(listing: bytes) -> Iterator[tuple[str, Blob]]:
     """The paths and blobs in the output of `git ls-files -s -z`. GitError for a conflict."""
+    for name, blob, stage in index_stages(listing):
+        if stage != "0":
+            raise GitError(f"{name} has a conflict that is not resolved", f"git add {name}")
+        yield name, blob
+
+
+def index_stages(listing: bytes) -> Iterator[tuple[str, Blob, str]]:
+    """The same with their stages: "0", of a file with a conflict others."""
     for entry in filter(None, listing.split(b"\0")):
         head, _, path = entry.partition(b"\t")
         mode, oid, stage = head.decode().split(" ")
-        name = os.fsdecode(path)
-        if stage != "0":
-            raise GitError(f"{name} has a conflict that is not resolved", f"git add {name}")
-        yield name, Blob(mode, oid)
+        yield os.fsdecode(path), Blob(mode, oid), stage
 
 
 def commit_lines(

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from openclaw.errors import UsageError
 from openclaw.frozen import frozen
-from openclaw.history.git_log import index_entries
+from openclaw.history.git_log import index_stages
 from openclaw.history.history import command
 from openclaw.home.open_home import OpenHome
 from openclaw.memory.lint import apply_fixes, lint
@@ -215,11 +215,13 @@ def staged_findings(found: Iterable[LintFinding], lines: Lines) -> list[LintFind
 
 
 def _blobs(git: Git, listed: bytes) -> dict[str, str]:
-    """Return the texts of the Markdown files among the lines of `ls-files --stage -z`."""
+    """Return the texts of the Markdown files among the lines of `ls-files --stage -z`, but not of
+    those with a conflict."""
     found = {
         path: blob.oid
-        for path, blob in index_entries(listed)
-        if path.endswith(".md") and path not in SKIPPED and blob.mode.startswith("100")
+        for path, blob, stage in index_stages(listed)
+        if path.endswith(".md") and path not in SKIPPED
+        if blob.mode.startswith("100") and stage == "0"
     }
     blobs = git.blobs([*found.values()])
     texts = (blob.removeprefix(BOM).decode("utf-8", "surrogateescape") for blob in blobs)

@@ -221,6 +221,20 @@ def test_a_staged_line_that_doubles_an_old_one_is_found_whichever_is_named(claw:
     ]
 
 
+def test_staged_leaves_out_what_has_a_conflict(claw: Claw) -> None:
+    claw.git("add", "memory")
+    claw.git("commit", "-qm", "old")
+    for text, words in (("- one\n", ()), ("- two\n", ("--amend",))):
+        claw.put("memory/a.md", text)
+        claw.git("add", "memory")
+        claw.git("commit", "-qm", "new", *words)
+    claw.git("read-tree", "-m", "HEAD~1", "HEAD", "HEAD@{1}")
+    assert "memory/a.md" in claw.git("ls-files", "--unmerged")
+    claw.put("memory/b.md", f"- The GitHub token is {TOKEN}.\n")
+    claw.git("add", "memory/b.md")
+    assert [f["path"] for f in claw.lint("--staged", code=1)] == ["memory/b.md"]
+
+
 @pytest.mark.parametrize("attributes", ["*.md binary", "*.md -diff", "*.md diff=upper"])
 def test_staged_sees_the_lines_of_what_git_calls_binary(claw: Claw, attributes: str) -> None:
     claw.put(".gitattributes", f"{attributes}\n")
