@@ -20,7 +20,7 @@ from openclaw.memory.named_rows import MAX_CHARS, NamedRows, find_named_rows, te
 from openclaw.memory.tables import show_columns, show_table_facts
 from openclaw.memory.todos import Todos, due_of, parse_todos
 from openclaw.nlp.calendar_days import Span
-from openclaw.nlp.classifier import read_message
+from openclaw.nlp.classifier import Labels, read_message
 from openclaw.nlp.dates import name_each_day, read_past_days
 from openclaw.nlp.intent import (
     ABOUT_PAST,
@@ -55,6 +55,8 @@ UNTIL = re.compile(
     r"\b(?:by|until|before|bis|avant|jusqu\w*|hasta|antes|para|entro|at\u00e9|tot|voor)\b", re.I
 )
 """A question with one of them is for all that is due until the day, not for what is due on it."""
+OWN, GENERAL = ("recall", "todo_list"), ("know", "web")
+"""The labels of questions for something of the user's own, and for what everybody may know."""
 WORKSPACE = "workspace/"
 MAX_FILES = 12
 """Files of the workspace that are offered by their names."""
@@ -127,9 +129,13 @@ def kind_of_prompt(text: str, cues: Cues) -> PromptKind:
     if cues.orders:
         return "order"
     read = read_message(text)
-    general = max(read.probabilities["know"], read.probabilities["web"])
-    own = max(read.probabilities["recall"], read.probabilities["todo_list"])
-    return "own" if read.has("asks") and (own > general or general < LIKELY) else ""
+    is_own = _is_rather_own(read) or max(read.probabilities[each] for each in GENERAL) < LIKELY
+    return "own" if read.has("asks") and is_own else ""
+
+
+def _is_rather_own(read: Labels) -> bool:
+    own, general = (max(read.probabilities[each] for each in labels) for labels in (OWN, GENERAL))
+    return own > general
 
 
 def _with_whole_files(
@@ -291,7 +297,8 @@ def files_to_offer(
     read = read_message(text)
     if cues.asks:
         known = any(each["score"] >= SURELY_ABOUT for each in left_out)  # it stands in the head
-        wanted = not (passages or known) and kind_of_prompt(text, cues) == "own"
+        is_own = kind_of_prompt(text, cues) == "own" and _is_rather_own(read)
+        wanted = is_own and not (passages or known)
     else:
         elsewhere = read.has("text", "know", "web", "program", "asks")
         found = any(each["path"].startswith(WORKSPACE) for each in passages)

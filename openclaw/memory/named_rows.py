@@ -45,7 +45,7 @@ _NUMBER = re.compile(r"(?<!\d )\b\d+\b(?! \d)")  # no part of a telephone number
 _DIGIT = re.compile(r"\d")
 _FIGURE = re.compile(r"\d+(?:[.,:/-]\d+)*")
 """A number, a time, a score."""
-_AMOUNT = re.compile(r"\d+(?:[.,]\d+)*")
+_AMOUNT, _THOUSANDS = re.compile(r"\d+(?:[.,]\d+)*"), re.compile(r"[.,]\d{3}(?!\d)")
 _DECIMAL, _FRACTION = re.compile(r"\d+(?:[.,:/-]\d+)+"), re.compile(r"\d[.,]\d")
 _CELL, _FIELD, _VALUE = r'[^"\\|\n]{1,80}', r'[^",\\\n]{0,80}', r'[^"\\\n]{1,200}'
 """What a model may write for a cell, a field of a .csv, and a value behind a name."""
@@ -394,12 +394,18 @@ def _is_alike(number: str, cell: str) -> bool:
 def _reckon(cell: str, said: str) -> dict[str, str]:
     """Return the number of a cell less the one that is said, and more, each with how it came: a
     small model does not reckon. Nothing for what is no plain number."""
-    found = _FIGURE.findall(cell)
-    if len(found) != 1 or not _AMOUNT.fullmatch(found[0]) or not _AMOUNT.fullmatch(said):
+    figures = [*_FIGURE.findall(cell), said]
+    if len(figures) != 2 or not all(map(_is_plain, figures)):
         return {}
-    old, new = (Decimal(plain_number(each)) for each in (found[0], said))
+    old, new = (Decimal(plain_number(each)) for each in figures)
     sums = {"-": old - new, "+": old + new}
     return {str(n): f"{old} {sign} {new} = {n}" for sign, n in sums.items() if n >= 0}
+
+
+def _is_plain(figure: str) -> bool:
+    """Return True for a number that is surely read as it is meant: "1.200" may be 1200."""
+    is_short = len(figure) <= LONGEST_NUMBER
+    return is_short and bool(_AMOUNT.fullmatch(figure)) and not _THOUSANDS.search(figure)
 
 
 def _in_place_of(cell: str, number: str) -> str:
@@ -437,9 +443,8 @@ def _new_name(said: _Request, rows: Sequence[Row]) -> str:
     kinds, words = _words(PurePath(rows[0].path).stem, *heads[:1]), _words(before)
     is_kind = {word[:BEGINNING] for word in kinds} & {word[:BEGINNING] for word in words}
     has_figures = any(_DIGIT.search(cell) for row in rows for cell in row.cells)
-    is_row = FEWEST_CELLS <= len(cells) <= len(heads) and not has_figures > bool(
-        _DIGIT.search(behind)
-    )
+    is_row = FEWEST_CELLS <= len(cells) <= len(heads)
+    is_row = is_row and (bool(_DIGIT.search(behind)) or not has_figures)
     name = cells[0].split()
     if not is_kind or not is_row or not name or {'"', "\\", "|"} & {*cells[0]}:
         return ""

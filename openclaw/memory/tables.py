@@ -234,8 +234,8 @@ def _find_sums(text: str, first: int, last: int, request: str, today: date) -> I
         names = _row_names(rows)
         for name, cells in known:
             amounts, places, unit = read_column(cells)
-            only_counts = cells is columns[0] and names is not cells and len(heads) > 1
-            if not amounts or only_counts:
+            counts_rows = cells is columns[0] and names is not cells and len(heads) > 1
+            if not amounts or (counts_rows and amounts == sorted(amounts)):
                 continue
             ends = _name_ends(names, amounts, places) if cells is not columns[0] else ""
             yield f"{name}: {_show_sum(amounts, places, unit, ends)}"
@@ -248,14 +248,14 @@ def _find_sums(text: str, first: int, last: int, request: str, today: date) -> I
 
 
 def _row_names(rows: Sequence[Sequence[str]]) -> Sequence[str]:
-    """The cells of the first column that is not numbers alone: these only count the rows."""
+    """The cells of the first column in which all are different, and not all are numbers."""
     columns = [*zip(*rows, strict=False)]
     named = (
         cells
         for cells in columns
         if len({*cells}) == len(cells) and not all(map(str.isdecimal, cells))
     )
-    return next(named, columns[0])
+    return next(named, columns[0] if columns else ())
 
 
 def _is_group(cells: Sequence[str]) -> bool:
@@ -306,7 +306,7 @@ def compare_rows(text: str, first: int, last: int, request: str, today: date) ->
             cells = tuple(row[at] if at < len(row) else "" for row in rows)
             if days := _read_days(cells, today):
                 told += _compare_days(head, rows, cells, days, name_days(request, today), today)
-            elif len(rows) <= MAX_COMPARED and _is_group(cells):
+            elif len({*filter(None, names)}) == len(rows) <= MAX_COMPARED and _is_group(cells):
                 for value in dict.fromkeys(cells):
                     own = [*compress(names, [cell == value for cell in cells])]
                     told.append(_tell_rows(f"{head} {value}", own))

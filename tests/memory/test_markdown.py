@@ -616,6 +616,18 @@ def test_the_rows_with_each_of_two_values_are_told_by_their_names() -> None:
     assert compare_rows(text, 2, 2, "who still owes?", TODAY) == told
 
 
+@pytest.mark.parametrize(
+    "text", ["| a | b |\n|---|---|\n", "| a | b |\n|---|---|\n" + "| | x |\n" * 3]
+)
+def test_rows_without_names_or_none_are_not_told(text: str) -> None:
+    assert show_table_facts(text, 1, 9, "who has paid 3?", TODAY) == ""
+
+
+def test_a_first_column_of_amounts_is_added_up() -> None:
+    text = "| Miles | Route |\n|---|---|\n| 6 | coast |\n| 4 | canal |\n"
+    assert sums_of(text, 3, 3, "how far did we walk?") == ["Miles: 10"]
+
+
 def test_no_library_is_loaded_to_compare_days_where_no_table_has_any() -> None:
     code = (
         "import sys; from datetime import date; "

@@ -259,8 +259,16 @@ def test_a_number_may_be_more_or_less_than_the_one_of_the_row() -> None:
         assert not re.fullmatch(edit.form, f"| compresses | {amount} | {minimum} |")
 
 
-def test_a_time_is_not_reckoned() -> None:
-    (edit,) = find("the chess club is until 17:00", school="- chess club: until 16:30\n").edits
+@pytest.mark.parametrize(
+    ("request_text", "line"),
+    [
+        ("the chess club is until 17:00", "- chess club: until 16:30\n"),
+        ("the chess club has 20 members", "- chess club: 1.200 members\n"),  # or one and a fifth
+        ("the chess club has 20 members", f"- chess club: {'9' * 30} members\n"),
+    ],
+)
+def test_what_is_surely_no_plain_number_is_not_reckoned(request_text: str, line: str) -> None:
+    (edit,) = find(request_text, school=line).edits
     assert edit.sums == ()
 
 

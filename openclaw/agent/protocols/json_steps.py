@@ -165,7 +165,7 @@ class JsonSteps(StepProtocol):
             return (FOLLOW, "no") if skill_goes_on(turn.skill, uses, toolbox) else (IN_FORM, "must")
         if effect == "write":
             if turn.rows.all_meant and last.tool == "edit_file":
-                left = [each for each in turn.rows.edits if each.row.line != last.input["find"]]
+                left = [each for each in turn.rows.edits if each.row.line != last.input.get("find")]
                 turn.rows = replace(turn.rows, edits=tuple(left))
                 return (NEXT_ROW, "no") if left else (ALL_DONE, "must")
             if turn.orders_left:
