@@ -16,7 +16,7 @@ from openclaw.cli.questions import read_letter
 from tests.data.sample import sample
 from tests.fakes.git_home import make_repository
 from tests.fakes.ollama_server import Answer, FakeOllama
-from tests.fakes.terminal import exit_code, on_terminal, terminals
+from tests.fakes.terminal import READ, exit_code, kill, on_terminal, terminals
 
 ASKS = """
 import sys, time
@@ -28,8 +28,8 @@ try:
 except EOFError:
     print("got nothing")
 """
-SOON, READ = 0.05, 0.6
-"""Seconds after which nobody has read a question yet, and after which it can be read."""
+SOON = 0.05
+"""Seconds after which nobody has read a question yet."""
 
 
 def asking(seconds: float = 0.0) -> Any:
@@ -135,7 +135,7 @@ def test_a_name_in_a_question_cannot_rewrite_it(home: Path) -> None:
     terminal = pexpect.spawn(sys.executable, words, encoding="utf-8", timeout=20)
     terminal.expect_exact("yours, and all that push to it?")
     assert "\x1b[2K" not in terminal.before and "\u241b[2K" in terminal.before
-    terminal.close(force=True)
+    kill(terminal)
 
 
 def test_what_is_piped_in_is_read_as_it_comes() -> None:

@@ -20,6 +20,7 @@ from openclaw.cli.terminal import LiveLines, Screen
 from openclaw.events import Event, NewResponse, Notice, Progress, Start, Token, ToolEnd
 from openclaw.events import ToolStart as Call
 from tests.cli.test_render import Terminal, done, screen_of
+from tests.fakes.terminal import kill
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the stream is no console")
 DRAWN = 0.9
@@ -232,4 +233,4 @@ def test_keys_are_not_echoed_into_it_and_ctrl_z_takes_it_away(tmp_path: Path) ->
     shell.sendline("fg")
     shell.expect("working")
     shell.expect("over")
-    shell.close(force=True)
+    kill(shell)

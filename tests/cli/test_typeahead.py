@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,23 +14,20 @@ from prompt_toolkit.input.vt100_parser import Vt100Parser
 
 from openclaw.cli.typeahead import Typed, TypedAhead
 from tests.fakes.ollama_server import Answer, FakeOllama
-from tests.fakes.terminal import on_terminal, terminals
+from tests.fakes.terminal import READ, TIMEOUT, Terminal, kill, on_terminal, terminals
 
 ENTER, ALT_ENTER, BACKSPACE, CTRL_C, CTRL_D, CTRL_U = "\r", "\x1b\r", "\x7f", "\x03", "\x04", "\x15"
 COLLECTS = """
 import os, signal, sys, time
 from openclaw.cli.typeahead import TypedAhead
 typed = TypedAhead()
-print("before", flush=True)
-time.sleep(0.3)
 try:
     with typed:
         print("busy", flush=True)
         if sys.argv[1] == "term":
             os.kill(os.getpid(), signal.SIGTERM)
-        if sys.argv[1] == "stop":
-            os.kill(os.getpid(), signal.SIGSTOP if len(sys.argv) > 2 else signal.SIGTSTP)
-        time.sleep(float(sys.argv[1]) if sys.argv[1][0].isdigit() else 1)
+        while typed.line != sys.argv[1]:
+            time.sleep(0.01)
     print("ended", end=" ")
 except KeyboardInterrupt:
     print("interrupted", end=" ")
@@ -101,17 +100,17 @@ def test_what_was_typed_into_a_question_stands_in_the_line_unless_it_was_meant_a
 # -------- on a terminal
 
 
-def collecting(*words: str) -> Any:
-    terminal = on_terminal("-c", COLLECTS, *words, pause=0.2)
+def collecting(last: str) -> Any:
+    """A process that collects what is typed until the line is `last`."""
+    terminal = on_terminal("-c", COLLECTS, last, pause=0.2)
     terminal.expect("busy")
     return terminal
 
 
 @terminals
 def test_nothing_is_echoed_and_nothing_is_lost() -> None:
-    terminal = collecting("1.5")
+    terminal = collecting("second")
     terminal.send(f"first{ENTER}sec")
-    time.sleep(0.3)
     terminal.send("ond")
     terminal.expect(r"ended \['first'\] 'second'")
     assert "sec" not in terminal.before and terminal.getecho()
@@ -120,7 +119,7 @@ def test_nothing_is_echoed_and_nothing_is_lost() -> None:
 @terminals
 @pytest.mark.parametrize("key", [CTRL_C, "\x1b"])
 def test_control_c_and_escape_interrupt_and_leave_what_was_typed(key: str) -> None:
-    terminal = collecting("10")
+    terminal = collecting("never typed")
     terminal.send(f"first{ENTER}sec\x1b[D")
     terminal.send(key)
     terminal.expect(r"interrupted \['first'\] 'sec'")
@@ -162,16 +161,18 @@ def test_control_c_at_the_very_beginning_leaves_the_terminal_as_it_was() -> None
 SIGNALLED = """
 import os, signal, termios, threading, time
 from openclaw.cli.typeahead import KeyReader
-before, leaving = termios.tcgetattr(0), threading.Event()
-signal.signal(signal.SIGHUP, lambda *_: None)
+before, heard = termios.tcgetattr(0), threading.Event()
+def own(number, frame):
+    pass
+signal.signal(signal.SIGHUP, own)
 def hear(text):
-    leaving.wait()
-    time.sleep(0.1)  # now the reader is being left
-    os.kill(os.getpid(), signal.SIGHUP)
+    heard.set()
+    while signal.getsignal(signal.SIGHUP) is not own:
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGHUP)  # the reader is being left, and waits for this thread
 with KeyReader(hear, lambda: None):
     print("busy", flush=True)
-    time.sleep(1)
-    leaving.set()
+    heard.wait()
 print("same", termios.tcgetattr(0) == before, threading.active_count(), flush=True)
 """
 
@@ -190,25 +191,19 @@ def test_control_z_gives_the_terminal_back_and_fg_goes_on(tmp_path: Path) -> Non
 
     script = tmp_path / "collects.py"
     script.write_text(COLLECTS, "utf-8")
-    shell = pexpect.spawn("bash", ["--norc", "-i"], encoding="utf-8", timeout=20)
+    shell = pexpect.spawn("bash", ["--norc", "-i"], encoding="utf-8", timeout=TIMEOUT)
     shell.delaybeforesend = 0.3
     shell.sendline("PS1='$ '; bind 'set enable-bracketed-paste off'")
-    shell.sendline(f"{sys.executable} {script} 4")
+    shell.sendline(f"{sys.executable} {script} second")
     shell.expect("busy")
     shell.send("first\r\x1a")
     shell.expect("Stopped")
     shell.sendline("stty -a | grep -c ' echo ' && fg")
     shell.expect("1\r\n")
-    shell.expect("collects.py 4\r\n")
+    shell.expect("collects.py second\r\n")
     shell.send("second")
     shell.expect(r"ended \['first'\] 'second'")
-    shell.close(force=True)
-
-
-def talking() -> Any:
-    terminal = on_terminal("-m", "openclaw", "chat", pause=0.1)
-    terminal.expect("> ")
-    return terminal
+    kill(shell)
 
 
 def prompts(fake_ollama: FakeOllama) -> list[str]:
@@ -217,38 +212,53 @@ def prompts(fake_ollama: FakeOllama) -> list[str]:
     return [one["content"].splitlines()[-1] for one in asked if one["role"] == "user"]
 
 
-@terminals
 def test_a_line_typed_while_an_answer_streams_is_asked_next(
-    home: Path, fake_ollama: FakeOllama
+    terminal: Callable[..., Terminal], fake_ollama: FakeOllama
 ) -> None:
-    fake_ollama.say(Answer(text=["Once ", "upon ", "a time."], pause=0.7), "Second.", "Third.")
-    terminal = talking()
-    terminal.send(f"one{ENTER}")
-    terminal.expect("Once")
-    terminal.send(f"two{ENTER}thr")
-    terminal.expect("Second")
-    terminal.send(f"ee{ENTER}")
-    terminal.expect("Third")
-    terminal.close(force=True)
+    typed = threading.Event()
+    fake_ollama.say(Answer(["Once ", "upon ", "a time."], go_on=typed), "Second.", "Third.")
+    screen = terminal("chat")
+    screen.wait(lambda text: "mode ask" in text)
+    screen.send(f"one{ENTER}")
+    screen.wait(lambda text: "Once" in text)
+    screen.send(f"two{ENTER}thr")
+    screen.wait(lambda text: "> two \u21b5 thr" in text)
+    typed.set()
+    screen.wait(lambda text: "Second." in text)
+    screen.send(f"ee{ENTER}")
+    screen.wait(lambda text: "Third." in text)
     assert prompts(fake_ollama) == ["one", "two", "three"]
 
 
-@terminals
 def test_what_is_typed_before_a_question_is_no_reply_and_waits_in_the_line(
-    home: Path, fake_ollama: FakeOllama
+    terminal: Callable[..., Terminal], fake_ollama: FakeOllama, home: Path
 ) -> None:
-    call = ("write_file", {"path": "workspace/new.md", "content": "x"})
-    fake_ollama.say(Answer(calls=[call], stall=1.5), "Not written.", "Bought.")
-    terminal = talking()
-    terminal.send(f"write it{ENTER}")
-    time.sleep(0.5)
-    terminal.send(f"yes{ENTER}buy milk")
-    terminal.expect(r"Allow\?")
-    time.sleep(0.6)
-    terminal.send(f"n{ENTER}")
-    terminal.expect("refused: .*> yes.*buy milk")
-    terminal.send(f" now{ENTER}")
-    terminal.expect("Bought")
-    terminal.close(force=True)
+    call, typed = ("write_file", {"path": "workspace/new.md", "content": "x"}), threading.Event()
+    writes = Answer(["I write it."], calls=[call], go_on=typed)
+    fake_ollama.say(writes, "Not written.", "Bought.")
+    screen = terminal("chat")
+    screen.wait(lambda text: "mode ask" in text)
+    screen.send(f"write it{ENTER}")
+    screen.wait(lambda text: "I write it." in text)
+    screen.send(f"yes{ENTER}buy milk")
+    screen.wait(lambda text: "> yes \u21b5 buy milk" in text)
+    typed.set()
+    say_no(screen)
+    screen.wait(lambda text: "> yes buy milk" in " ".join(text.split()))
+    screen.send(f" now{ENTER}")
+    screen.wait(lambda text: "Bought." in text)
     assert not (home / "workspace" / "new.md").exists()
     assert prompts(fake_ollama) == ["write it", "buy milk now"]
+
+
+def say_no(screen: Terminal) -> None:
+    """Refuse a call; once more where the question was so late to listen that it came too soon."""
+    said = 0
+
+    def is_next(text: str) -> bool:
+        return text.count("Allow?") > said or "refused: " in text
+
+    while "refused: " not in screen.wait(is_next):
+        time.sleep(READ)
+        screen.send(f"n{ENTER}")
+        said += 1

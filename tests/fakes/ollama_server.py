@@ -86,11 +86,12 @@ class Answer:
     `text` and `thinking` are sent piece by piece (a plain string is cut into words); `calls` are
     (tool name, arguments). `prompt_tokens` None counts the request's characters / 4, and
     `counts` False leaves both counts out. `stall` is seconds before the first byte, `pause`
-    between pieces. `status` other than 200 answers with `error` at once. After `cut_after`
-    pieces the connection breaks; after `end_after` the stream just ends; after `malformed_after`
-    a line that is no JSON follows; after `error_after` an object with `error`. `unbound` is what
-    it says in place of `text` where the format of the request does not hold (see RULES); without
-    it the text comes in a fence.
+    between pieces; after the first one the server waits for the event `go_on`, if there is one.
+    `status` other than 200 answers with `error` at once. After `cut_after` pieces the connection
+    breaks; after `end_after` the stream just ends; after `malformed_after` a line that is no JSON
+    follows; after `error_after` an object with `error`. `unbound` is what it says in place of
+    `text` where the format of the request does not hold (see RULES); without it the text comes in
+    a fence.
     """
 
     text: str | Sequence[str] = ""
@@ -104,6 +105,7 @@ class Answer:
     done_reason: str = "stop"
     stall: float = 0.0
     pause: float = 0.0
+    go_on: threading.Event | None = None
     status: int = 200
     error: str = "something broke in the server"
     cut_after: int | None = None
@@ -647,6 +649,8 @@ class _Handler(BaseHTTPRequestHandler):
                 break
             send(part)
             self._wait(answer.pause)
+            while answer.go_on and not (answer.go_on.is_set() or self.fake.stopping.is_set()):
+                self._wait(POLL_SECONDS)
         if send == self._event:
             self._chunk(b"data: [DONE]\n\n")
         self._chunk(b"")

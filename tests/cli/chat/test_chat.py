@@ -39,6 +39,7 @@ from openclaw.storage.home import Home
 from openclaw.storage.trust_store import trust_home
 from openclaw.types import Mode, Shown
 from tests.fakes.ollama_server import Answer, FakeOllama
+from tests.fakes.terminal import Terminal
 from tests.fakes.typed_chat import Typed, type_into
 
 Reply = str | OpenclawError | type[KeyboardInterrupt]
@@ -422,83 +423,6 @@ def test_the_history_is_kept_in_a_private_file(tmp_path: Path) -> None:
 # -------- a real terminal
 
 
-class Terminal:
-    """`openclaw` on a pseudo-terminal of 80 x 24, and the text on its screen."""
-
-    def __init__(self, *words: str, environ: dict[str, str]) -> None:
-        import pexpect
-        import pyte
-
-        child = pexpect.spawn(
-            sys.executable, ["-m", "openclaw", *words], env=environ, dimensions=(24, 80),
-            encoding="utf-8", timeout=20,
-        )  # fmt: skip
-
-        class Screen(pyte.Screen):  # type: ignore[misc,unused-ignore]
-            def write_process_input(self, data: str) -> None:
-                child.send(data)
-
-        self.child: Any = child
-        self._screen = Screen(80, 24)
-        self._stream = pyte.Stream(self._screen)
-
-    def lines(self) -> list[str]:
-        return [line.rstrip() for line in self._screen.display]
-
-    def wait(self, seen: Callable[[str], bool], seconds: float = 20.0) -> str:
-        """Read until the screen satisfies `seen`; else fail and show the screen."""
-        import pexpect
-
-        until = time.monotonic() + seconds
-        while not seen(text := "\n".join(self.lines())):
-            if time.monotonic() > until:
-                pytest.fail(f"the screen never showed it:\n{text}")
-            try:
-                self._stream.feed(self.child.read_nonblocking(65536, timeout=0.1))
-            except pexpect.TIMEOUT:
-                continue
-            except pexpect.EOF:
-                if not seen(text := "\n".join(self.lines())):
-                    pytest.fail(f"it ended with this screen:\n{text}")
-        return text
-
-    def send(self, keys: str) -> None:
-        self.child.send(keys)
-
-    def end(self) -> int:
-        import pexpect
-
-        self.child.expect(pexpect.EOF)
-        self.child.close()
-        return int(self.child.exitstatus)
-
-
-@pytest.fixture
-def terminal(
-    fake_ollama: FakeOllama, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[..., Terminal]]:
-    """Start `openclaw` on a terminal, in a new home with the fake model."""
-    if sys.platform == "win32":
-        pytest.skip("no pseudo-terminal here")
-    from openclaw.storage.new_home import create_home
-
-    settings = f"model: ollama/fake:1b\nprotocol: native\nollama:\n  host: {fake_ollama.url}\n"
-    create_home(tmp_path / "home", settings)
-    monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.delenv("COLUMNS")
-    opened: list[Terminal] = []
-
-    def start(*words: str) -> Terminal:
-        import os
-
-        opened.append(Terminal(*words, environ=dict(os.environ)))
-        return opened[-1]
-
-    yield start
-    for one in opened:
-        one.child.close(force=True)
-
-
 def test_a_talk_on_a_terminal_shows_markdown_tools_and_toolbar(
     terminal: Callable[..., Terminal], fake_ollama: FakeOllama
 ) -> None:
@@ -540,7 +464,6 @@ def test_what_is_typed_while_a_command_runs_is_not_echoed_and_waits_in_the_line(
     screen.send("and then")
     text = screen.wait(lambda text: "> and then" in text)
     assert "1 same, 0 differ" in text and text.count("and then") == 1
-    screen.child.close(force=True)
 
 
 def test_control_c_ends_an_answer_and_the_talk_goes_on(
