@@ -25,24 +25,31 @@ from tests.fakes.mcp_home import needs_mcp, used
 pytestmark = needs_mcp
 
 Talk = Callable[[Any], Awaitable[Any]]
+SECONDS = 60.0
+"""After which a server is not heard of any more."""
 
 
 def words(home: Path, *options: str) -> list[str]:
     return ["-m", "openclaw", "--home", str(home), "mcp", "serve", *options]
 
 
+def started(home: Path, *options: str) -> Any:
+    """The streams of a server in a process of its own."""
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
+    args, environ = words(home, *options), dict(os.environ)
+    server = StdioServerParameters(command=sys.executable, args=args, env=environ)
+    # Its own default is sys.stderr of the test that imported it first, which is closed by now.
+    return stdio_client(server, sys.stderr)
+
+
 def over_stdio(home: Path, talk: Talk, *options: str) -> Any:
     """What `talk` returns of a session with a server in a process of its own."""
     from mcp.client.session import ClientSession
-    from mcp.client.stdio import StdioServerParameters, stdio_client
     from mcp_types import Implementation
 
     async def run() -> Any:
-        started = StdioServerParameters(
-            command=sys.executable, args=words(home, *options), env=dict(os.environ)
-        )
-        # Its own default is sys.stderr of the test that imported it first.
-        async with stdio_client(started, sys.stderr) as (read, write):
+        async with started(home, *options) as (read, write):
             info = Implementation(name="Editor", version="1")
             async with ClientSession(read, write, client_info=info) as session:
                 await session.initialize()
@@ -135,7 +142,7 @@ def test_our_own_client_uses_it(home: Path, tmp_path: Path) -> None:
     places = {name: value for name, value in os.environ.items() if name.startswith("XDG_")}
     args = tuple(words(home, "--trust", "openclaw"))
     server = Server("home", command=sys.executable, args=args, env=places)
-    with used(tmp_path, server) as servers:
+    with used(tmp_path, server, seconds=SECONDS) as servers:
         servers.list_missing()
         assert servers.take_notices() == []
         tools = {tool.name: tool for tool in servers.tools()}
@@ -171,7 +178,7 @@ def test_a_client_hears_of_a_change(home: Path, server: RunningServer) -> None:
         async with over_http(server, server.token, hear) as session:
             await session.subscribe_resource("openclaw://workspace/list.md")
             (home / "workspace/list.md").write_text("- buy milk\n")
-            return await asyncio.wait_for(heard.get(), 10)
+            return await asyncio.wait_for(heard.get(), SECONDS)
 
     assert asyncio.run(talk()) == "openclaw://workspace/list.md"
 
@@ -192,16 +199,15 @@ def test_a_resource_that_nobody_watches_any_more_makes_room(home: Path) -> None:
 @pytest.mark.slow
 def test_a_client_of_the_newer_protocol_hears_of_a_change(home: Path) -> None:
     from mcp.client.client import Client
-    from mcp.client.stdio import StdioServerParameters
 
     async def talk() -> str:
-        started = StdioServerParameters(
-            command=sys.executable, args=words(home), env=dict(os.environ)
-        )
         uri = "openclaw://memory/todo"
-        async with Client(started) as client, client.listen(resource_subscriptions=[uri]) as heard:
+        async with (
+            Client(started(home)) as client,
+            client.listen(resource_subscriptions=[uri]) as heard,
+        ):
             (home / "memory/TODO.md").write_text("- [ ] buy milk\n")
-            event: Any = await asyncio.wait_for(anext(aiter(heard)), 10)
+            event: Any = await asyncio.wait_for(anext(aiter(heard)), SECONDS)
             return str(event.uri)
 
     assert asyncio.run(talk()) == "openclaw://memory/todo"
@@ -218,15 +224,8 @@ def test_two_servers_on_one_home_lose_nothing(home: Path, calls: int = 1000) -> 
 
     async def both(first: Any) -> None:
         from mcp.client.session import ClientSession
-        from mcp.client.stdio import StdioServerParameters, stdio_client
 
-        started = StdioServerParameters(
-            command=sys.executable, args=words(home), env=dict(os.environ)
-        )
-        async with (
-            stdio_client(started, sys.stderr) as (read, out),
-            ClientSession(read, out) as second,
-        ):
+        async with started(home) as (read, out), ClientSession(read, out) as second:
             await second.initialize()
             await asyncio.gather(write(first, "one"), write(second, "two"))
 
