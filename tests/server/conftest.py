@@ -17,8 +17,9 @@ from tests.fakes.serving import serving
 
 @pytest.fixture
 def home(tmp_path: Path, fake_ollama: FakeOllama) -> Path:
-    """A new home that talks to the fake model with native tool calls."""
-    settings = "model: ollama/fake:1b\nprotocol: native\nembedding: none\n"
+    """A new home that talks to the fake model with native tool calls, and whose search may take
+    its time: on a busy machine its process needs more than the 4 s of a prompt."""
+    settings = "model: ollama/fake:1b\nprotocol: native\nembedding: none\nrecall_wait: 60\n"
     return copy_home(tmp_path / "home", settings, in_git=False)
 
 

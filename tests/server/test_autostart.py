@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import plistlib
 import shlex
-import signal
 import subprocess
 import sys
 from configparser import ConfigParser
@@ -33,10 +32,12 @@ def test_the_server_answers_at_the_socket_that_it_was_handed(home: Path) -> None
     words = ["-m", "openclaw", "--home", str(home), "serve", "--idle", "1h"]
     command = [sys.executable, "-c", STARTER, *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout
-        port = int(process.stdout.readline())
-        assert httpx.get(f"http://127.0.0.1:{port}/api/health", timeout=30).json()["ok"]
-        process.send_signal(signal.SIGTERM)
+        try:
+            assert process.stdout
+            port = int(process.stdout.readline())
+            assert httpx.get(f"http://127.0.0.1:{port}/api/health", timeout=120).json()["ok"]
+        finally:
+            process.terminate()
 
 
 def test_the_units_start_this_home(tmp_path: Path) -> None:

@@ -301,8 +301,9 @@ def test_a_turn_that_takes_too_long_is_stopped(
     settings.write_text(settings.read_text() + "serve: {turn_timeout: 1}\n")
     fake_ollama.say(Answer("Never.", stall=30))
     told = [value for _, value in read(http, begin(http, "Tell a story."))]
-    [done] = [value for value in told if value["event"] == "done"]
-    assert done["stop_reason"] == "interrupted"
+    # A second may be over before the turn has begun, which then has no reason to end.
+    [end] = [value for value in told if value["event"] in ("done", "error")]
+    assert "interrupted" in (end.get("stop_reason"), end.get("message"))
     assert "stopped after 1 s (setting serve.turn_timeout)" in [v.get("text") for v in told]
 
 

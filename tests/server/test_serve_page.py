@@ -32,7 +32,7 @@ def test_the_lines_of_the_page_work(
         env={**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "OPENCLAW_HOME": str(home)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -30,19 +29,21 @@ def die_in_mid_run(home: Path, seconds: float) -> None:
     """Begin a run whose tool adds a to-do, kill the server then, and look at what is left."""
     process, server = start_server(home)
     headers = {"Authorization": f"Bearer {server.token}"}
-    with httpx.Client(base_url=f"http://127.0.0.1:{server.port}", headers=headers) as client:
-        body = {"message": "Add milk to my to-dos.", "session_id": "talk", "stream": False}
-        run = client.post("/api/chat", json=body).json()["run_id"]
-        until = time.monotonic() + seconds
-        told: list[dict[str, Any]] = []
-        with client.stream("GET", f"/api/runs/{run}/events") as response:
-            for line in response.iter_lines():
-                if line.startswith("data: "):
-                    told.append(json.loads(line[6:]))
-                if time.monotonic() > until:
-                    break
-        os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    url, told = f"http://127.0.0.1:{server.port}", list[dict[str, Any]]()
+    try:
+        with httpx.Client(base_url=url, headers=headers, timeout=60) as client:
+            body = {"message": "Add milk to my to-dos.", "session_id": "talk", "stream": False}
+            run = client.post("/api/chat", json=body).json()["run_id"]
+            until = time.monotonic() + seconds
+            with client.stream("GET", f"/api/runs/{run}/events") as response:
+                for line in response.iter_lines():
+                    if line.startswith("data: "):
+                        told.append(json.loads(line[6:]))
+                    if time.monotonic() > until:
+                        break
+    finally:
+        process.kill()
+        process.wait()
     again, server = start_server(home)
     try:
         was_added = any(each["event"] == "tool_end" and each["ok"] for each in told)

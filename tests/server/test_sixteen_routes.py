@@ -75,7 +75,7 @@ def test_a_client_of_the_sixteen_routes_chats_and_edits_the_memory(
     fake_ollama.say(reading, "It is about you.", "The boat is blue.")
     url = f"http://127.0.0.1:{server.port}"
     client = [sys.executable, "-I", "-S", "-c", CLIENT, url, server.token]
-    done = subprocess.run(client, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(client, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     said: dict[str, Any] = json.loads(done.stdout)
     kinds = said.pop("kinds")
