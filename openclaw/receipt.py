@@ -8,8 +8,7 @@ from openclaw.frozen import frozen
 from openclaw.types import Change
 
 TODO_FILE = "memory/TODO.md"
-INBOX = "memory/inbox/"
-"""Entries there wait for the user's yes and are no memory yet."""
+INBOX = "memory/inbox/"  # entries there wait for the user's yes and are no memory yet
 
 
 @frozen

@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 FILE = "openclaw.yaml"
 LARGEST = 1_000_000
 DURATION = re.compile(r"0|(-?\d+(\.\d+)?(ms|s|m|h))+")
-ALSO = {"mcpServers": "mcp"}
-"""Keys as other programs spell them."""
+ALSO = {"mcpServers": "mcp"}  # keys as other programs spell them
 TEXT = "tag:yaml.org,2002:str"
 NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 
@@ -98,8 +97,7 @@ def read_values(text: str) -> dict[str, tuple[Any, int]]:
     return dict(_read_mapping(loader, root)) if root is not None else {}
 
 
-MAX_VALUES = 20_000
-"""That a text with aliases may stand for, each alias followed."""
+MAX_VALUES = 20_000  # that a text with aliases may stand for, each alias followed
 DEEPEST = 64
 
 
@@ -321,8 +319,7 @@ def _inner_nodes(node: Any) -> dict[str | int, tuple[Any, Any]]:
 
 
 PLAIN = re.compile(r"[A-Za-z_][\w./-]*(:[\w./-]+)*|[0-9]+(ms|s|m|h)")
-WORDS = ("null", "true", "false")
-"""Words that YAML does not read as text."""
+WORDS = ("null", "true", "false")  # words that YAML does not read as text
 # A day and words that every YAML reader takes for text: `- 2026-11-21 host example.org`.
 BARE = re.compile(r"\d{4}-\d\d-\d\d [a-z]+ [\w./=@%+,-]+(?: [\w./=@%+,-]+)*")
 HEADING = """\

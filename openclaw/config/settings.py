@@ -281,8 +281,7 @@ UNTRUSTED = Settings(
     memory=Memory(pages=False),
 )
 """The settings of a home that nobody has said yes to, whatever its file says."""
-Target = tuple[str, str]
-"""An environment variable, and the address that its value would be sent to."""
+Target = tuple[str, str]  # an environment variable, and the address that its value would be sent to
 
 
 def needing_consent(values: Mapping[str, tuple[Any, int]]) -> dict[str, Any]:

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 
 Read = Callable[[str | None], bytes | None]
-CONTEXT = 3
-"""Unchanged lines around a change, as git has them."""
+CONTEXT = 3  # unchanged lines around a change, as git has them
 SNIFFED = 8000
 """Bytes in which git looks for a NUL, which no text has (buffer_is_binary in xdiff-interface.c)."""
 _ESCAPES = {code: f"\\{code:03o}" for code in (*range(32), 127)} | str.maketrans(

@@ -41,8 +41,7 @@ from openclaw.storage.text import report_unwritable, with_line_ends_of
 
 AUTHOR = "openclaw <openclaw@localhost>"
 YOU = "you <you@localhost>"
-STAGED = "staged"
-"""The file with what the index got before a commit holds it."""
+STAGED = "staged"  # the file with what the index got before a commit holds it
 
 
 @dataclass(slots=True)

@@ -21,8 +21,7 @@ from openclaw.storage.home import is_inside
 from openclaw.types import local_time
 
 TRAILER = "Openclaw"
-ARGUMENTS = 20_000
-"""Characters of paths that one command line gets."""
+ARGUMENTS = 20_000  # characters of paths that one command line gets
 ZEROS = "0" * 40
 
 

@@ -39,21 +39,16 @@ from openclaw.storage.safe_open import check_no_links, make_folder, read_bytes, 
 from openclaw.storage.text import write_text
 from openclaw.types import FileContent, to_timestamp
 
-MAX_KEPT = 500
-"""Records that are kept where no git holds them."""
+MAX_KEPT = 500  # records that are kept where no git holds them
 LOCK_SECONDS = 5.0
-FOREIGN = "foreign"
-"""The folder of records that were not written here."""
-COMMITTING = "committing"
-"""The note that git is being asked to commit."""
-ELSEWHERE = "elsewhere"
-"""The list of the turns of other devices."""
+FOREIGN = "foreign"  # the folder of records that were not written here
+COMMITTING = "committing"  # the note that git is being asked to commit
+ELSEWHERE = "elsewhere"  # the list of the turns of other devices
 NEVER = "-"
 """In place of the commit of a record that becomes none: there are no commits, or git is told to
 ignore all its files."""
 SHORTEST = 4
-MANY = 20
-"""Contents for which git is asked once; fewer are not worth a way of their own."""
+MANY = 20  # contents for which git is asked once; fewer are not worth a way of their own
 
 
 class History:

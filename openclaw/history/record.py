@@ -51,12 +51,10 @@ VERSION = 2
 LINES = "turn.jsonl"
 RUNNING, READY = "running", "ready"
 """Empty files that say so without the lines being read: it is not finished, not committed."""
-DROPPED = "dropped"
-"""The folder of records that are being removed, beside that of records."""
+DROPPED = "dropped"  # the folder of records that are being removed, beside that of records
 PLACE = "history/turns"
 ARCHIVE = "sessions/archive/"
-SUBJECT = 72
-"""Characters of a prompt that stand for it, as many as a line of git's log should have."""
+SUBJECT = 72  # characters of a prompt that stand for it, as many as a line of git's log should have
 DIGITS = 20
 CONTENT = re.compile(r"[0-9]+-[0-9a-f]+/[0-9a-f]{64}")
 """How the name of a content looks: that of its record and its SHA-256."""

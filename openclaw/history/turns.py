@@ -10,16 +10,11 @@ Kind = Literal["turn", "outside", "undo", "redo", "sync"]
 Scope = Literal["all", "files", "talk"]
 State = Literal["running", "done", "interrupted"]
 
-UNKNOWN = "?"
-"""Stands for a content that was not kept: the file was too large."""
-GIT = "git:"
-"""How the name of a content begins that git holds; then mode and object follow."""
-FILE, PROGRAM = "100644", "100755"
-"""git's modes of a plain file and of one that can be run."""
-EXECUTABLE = ".x"
-"""How the name of the content of such a one ends that is kept in a record."""
-TALK = "sessions/"
-"""Files below this are the conversation of a turn; the others are its files."""
+UNKNOWN = "?"  # stands for a content that was not kept: the file was too large
+GIT = "git:"  # how the name of a content begins that git holds; then mode and object follow
+FILE, PROGRAM = "100644", "100755"  # git's modes of a plain file and of one that can be run
+EXECUTABLE = ".x"  # how the name of the content of such a one ends that is kept in a record
+TALK = "sessions/"  # files below this are the conversation of a turn; the others are its files
 
 
 @frozen

@@ -26,8 +26,7 @@ LEAST_READING_SECONDS = 0.5
 """For so long the rate of reading files is measured before a prompt goes on without them."""
 _left: list[SearchProcess] = []
 """Processes that finish the index. Python would warn of one that is forgotten."""
-MAX_CHARACTERS = 1000
-"""Only the beginning of a longer prompt is searched for."""
+MAX_CHARACTERS = 1000  # only the beginning of a longer prompt is searched for
 
 BROKEN = "memory could not be searched; see what is wrong: openclaw memory search WORDS"
 

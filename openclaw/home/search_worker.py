@@ -39,10 +39,8 @@ from openclaw.types import ToolProblem
 MAX_PASSAGES = 5
 MAX_TOKENS = 400
 CHANGED = "changed\n"
-REST_SECONDS = 0.5
-"""How long it makes vectors before it looks for a question again."""
-PROGRESS_SECONDS = 0.5
-"""How often it reports the progress of reading files."""
+REST_SECONDS = 0.5  # how long it makes vectors before it looks for a question again
+PROGRESS_SECONDS = 0.5  # how often it reports the progress of reading files
 
 
 def main() -> None:

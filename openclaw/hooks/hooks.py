@@ -27,8 +27,7 @@ from openclaw.storage.trust_store import State, Trust
 from openclaw.tools.results import ResultLimits, as_data, cut_to_limits
 from openclaw.types import Action, TurnChanges
 
-VERSION = 1
-"""Version of the facts that a hook gets."""
+VERSION = 1  # version of the facts that a hook gets
 TRUST = "openclaw hooks trust"
 Text = tuple[Hook, str]
 

@@ -25,8 +25,7 @@ from openclaw.tools.shell.shell import environment
 MAX_CHARS = 65_536
 MAX_ERRORS = 10_000_000
 LONGEST_REASON = 200
-REFUSES = 2
-"""The exit code that refuses, as with Claude Code."""
+REFUSES = 2  # the exit code that refuses, as with Claude Code
 KEYS = ("refuse", "context", "focus", "notice")
 OWN = ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA")
 """Variables for the folders of the user's settings, which the agent does not write."""

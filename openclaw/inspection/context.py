@@ -177,8 +177,7 @@ def _measured(name: str, path: str, text: str, was_cut: bool = False) -> Request
     )
 
 
-MAX_VERSIONS = 100
-"""Versions of a file that are looked at."""
+MAX_VERSIONS = 100  # versions of a file that are looked at
 OPTIONS = ("mode", "asked", "memory")
 """The options of a turn on which its head depends, as its record names them."""
 WRITER = ("id", "kind", "at", "session", "number", "commit", "subject")

@@ -109,8 +109,7 @@ def missing_part(printed: str, answer: str) -> tuple[str, bool]:
 
 # -------- an undo or a redo
 
-MAX_FILES = 20
-"""Files that are named; an import may have made thousands."""
+MAX_FILES = 20  # files that are named; an import may have made thousands
 
 
 def undo_lines(taken: UndoResult, verb: str, front: str = "openclaw ") -> Iterator[str]:

@@ -13,12 +13,10 @@ from openclaw.sessions.session import Session
 from openclaw.sessions.store import SessionStore
 
 MEASURED = 64
-WRITTEN = 8
-"""Tokens of a reading, and of a writing, whose times tell its speed."""
+WRITTEN = 8  # tokens of a reading, and of a writing, whose times tell its speed
 SUMMING = ("steps", "repeated", "full")
 """How a turn ends whose last message holds the sum of all its calls (see agent/loop.py)."""
-STOPPED = "I stopped: "
-"""What such a message says, where older sessions have no record of it."""
+STOPPED = "I stopped: "  # what such a message says, where older sessions have no record of it
 DAY = len("2026-11-21")
 
 

@@ -34,8 +34,7 @@ from openclaw.storage.safe_open import decode
 from openclaw.storage.text import read_current, write_over
 from openclaw.types import local_time
 
-LATE_BY = timedelta(minutes=15)
-"""Later than this a run says that it is late."""
+LATE_BY = timedelta(minutes=15)  # later than this a run says that it is late
 TOO_LATE = timedelta(days=1)
 LOOK_BACK = timedelta(days=31)
 LONGEST_NOTE = 2000
@@ -43,10 +42,8 @@ NOTIFY = """\
 on run argv
 display notification (item 2 of argv) with title (item 1 of argv)
 end run"""
-MAX_TOLD = 3
-"""Missed moments that are named; of more the number is told."""
-TODO_DUE = "todo due"
-"""What a job does without a model."""
+MAX_TOLD = 3  # missed moments that are named; of more the number is told
+TODO_DUE = "todo due"  # what a job does without a model
 _DAY_END = re.compile(r"\d{4}-\d{2}-\d{2}$")
 
 

@@ -24,10 +24,8 @@ from openclaw.memory.tables import table_rows
 from openclaw.storage.home import Home
 from openclaw.storage.safe_open import read_text
 
-SHIFT = timedelta(hours=2)
-"""No clock change is longer."""
-FAR = timedelta(days=5 * 366)
-"""A schedule without a moment for so long has none."""
+SHIFT = timedelta(hours=2)  # no clock change is longer
+FAR = timedelta(days=5 * 366)  # a schedule without a moment for so long has none
 DAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
 _WEEKDAYS = {name: n for n, day in enumerate(DAYS) for name in (day, f"{day}s", day[:3])}
 _GROUPS = {"daily": "*", "day": "*", "weekdays": "1-5", "weekday": "1-5"}

@@ -69,8 +69,7 @@ class UnattendedResult:
     code: int = 0
 
 
-Ask = Callable[[str, str], UnattendedResult]
-"""Answers a prompt in the job of this name."""
+Ask = Callable[[str, str], UnattendedResult]  # answers a prompt in the job of this name
 
 
 def run_heartbeat(home: Home, quiet_hours: str, ask: Ask, now: time) -> UnattendedResult:

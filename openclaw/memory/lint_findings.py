@@ -30,8 +30,7 @@ LEVELS: Mapping[str, FindingLevel] = {
     "dead-link": "warning",
 }
 """The level of each check by its name. Errors and warnings are faults."""
-MAX_QUOTED = 60
-"""Characters of an entry that stand for it in a message."""
+MAX_QUOTED = 60  # characters of an entry that stand for it in a message
 REDACTED = "[secret]"
 _ISO = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
 

@@ -13,8 +13,7 @@ from openclaw.frozen import frozen
 from openclaw.memory.lint_findings import Document, LintContext, LintFinding, quote
 from openclaw.memory.markdown import read_page
 
-_UNREAD = re.compile(r"(`{1,5})(?:(?!\1).){1,300}?\1|<!--.*?(?:-->|$)")
-"""Code and comments."""
+_UNREAD = re.compile(r"(`{1,5})(?:(?!\1).){1,300}?\1|<!--.*?(?:-->|$)")  # code and comments
 _LINK = re.compile(
     r"!?\[[^\[\]]{0,300}\]\([ \t]*<?(?P<to>[^()\s<>]{1,300}(?:\([^()\s]*\))?[^()\s<>]{0,300})>?"
     r"(?:[ \t]+[\"'(][^\"')]*[\"')])?[ \t]*\)"

@@ -228,8 +228,7 @@ def _front_matter_end(lines: Sequence[str]) -> int:
 
 
 ATTEMPTS = 50
-MAX_BYTES = 5_000_000
-"""Size of the largest file that is read."""
+MAX_BYTES = 5_000_000  # size of the largest file that is read
 
 
 def read_markdown(path: Path) -> str:

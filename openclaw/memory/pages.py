@@ -54,10 +54,8 @@ TOPICS = {
     "hobbies": "Hobbies, sport and free time",
 }
 """The topics of a line, and their headings, in words by which people ask for them."""
-RULES = 5
-"""Changes whenever other lines are gathered from the same files."""
-LONGEST = 300
-"""Characters of a line that is gathered: a longer one tells of more than one thing."""
+RULES = 5  # changes whenever other lines are gathered from the same files
+LONGEST = 300  # characters of a line that is gathered: a longer one tells of more than one thing
 FEWEST_TAGGED = 3
 _LINE = re.compile(r"[-*+] (?P<text>.*) (?P<link>\[\[[^\[\]]+\]\])")
 _SUMS = re.compile(r"<!-- gathered((?: [0-9a-f]{8})*) -->")

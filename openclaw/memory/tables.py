@@ -23,8 +23,7 @@ _MARKS = ((_POINT, ",", "."), (_COMMA, ".", ","))
 """The forms of a number, each with its mark of thousands and its point."""
 NO_SUM = frozenset(("%", "am", "pm", "uhr"))
 YEARS = range(1900, 2100)
-MOST_DIGITS = 15
-"""A longer number is no exact float, and seldom an amount."""
+MOST_DIGITS = 15  # a longer number is no exact float, and seldom an amount
 _ITEM = re.compile(r"(?:[-*+]|\d+[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(.*)")
 _AMOUNT = re.compile(r"(?<![\d.,])\d[\d.,]*(?<![.,])[ \t]?(?:[^\W\d_]+|[€$£])")
 
@@ -158,8 +157,7 @@ MAX_SUMS = 12
 MAX_COMPARED = 20
 MAX_SIDES = 6
 MAX_DAYS = 1_000
-LONGEST_NAME = 80
-"""Characters; a longer heading or first cell of a row is not repeated."""
+LONGEST_NAME = 80  # characters; a longer heading or first cell of a row is not repeated
 LONGEST_DAY = 20
 _OURS = frozenset(("rows", "where", "is", "with"))
 _YEAR = re.compile(r"\d{4}")

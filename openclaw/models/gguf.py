@@ -30,12 +30,9 @@ _LONGEST_HEADER = 256 << 20
 MAX_DIMENSIONS = 4
 """Of a tensor, as in llama.cpp. A damaged number would be multiplied for hours."""
 NUMBER_BYTES = 2
-ENGINE_BYTES = 300_000_000
-"""Memory of the engine and its buffers."""
-SHARE = 0.9
-"""The share of free memory that a model may take."""
-STEP = 1024
-"""Windows are rounded to steps of this many tokens."""
+ENGINE_BYTES = 300_000_000  # memory of the engine and its buffers
+SHARE = 0.9  # the share of free memory that a model may take
+STEP = 1024  # windows are rounded to steps of this many tokens
 
 
 @frozen

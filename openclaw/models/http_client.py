@@ -46,12 +46,10 @@ CONNECT_SECONDS = 5.0
 END_SECONDS = 0.5
 BEAT_SECONDS = 0.05
 LONGEST_ERROR = 300  # characters
-MAX_BYTES = 64_000_000
-"""Of one reply, unless the request sets a lower limit."""
+MAX_BYTES = 64_000_000  # of one reply, unless the request sets a lower limit
 MAX_LINE = 16_000_000
 MAX_ERROR = 64_000
-BYTES_A_TOKEN = 2_000
-"""A token is sent in some hundred bytes of JSON."""
+BYTES_A_TOKEN = 2_000  # a token is sent in some hundred bytes of JSON
 
 _TOO_LARGE = re.compile(
     r"exceed_context_size|context_length_exceeded|maximum context length"

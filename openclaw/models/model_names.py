@@ -21,8 +21,7 @@ from openclaw.storage.program import expand_tilde
 HINT_WIDTH = 76
 AUTO = "auto"
 IN_FOLDER = "in the models folder"
-LOOKUP_SECONDS = 0.2
-"""How long the first line of a chat waits for the name of the model."""
+LOOKUP_SECONDS = 0.2  # how long the first line of a chat waits for the name of the model
 
 
 def known_models(host: str) -> list[str]:

@@ -307,8 +307,7 @@ def _find_fault(reply: Reply, schema: Mapping[str, Any] | None) -> str:
     return ""
 
 
-LEAST = 64
-"""Tokens of the shortest prompt that measures the reading rate."""
+LEAST = 64  # tokens of the shortest prompt that measures the reading rate
 
 
 def message(said: Message) -> dict[str, Any]:

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
 
 MAX_BYTES = 100_000
-MAX_NUMBER = 10**15
-"""A larger file, or one with a larger number, is no profile of ours."""
+MAX_NUMBER = 10**15  # a larger file, or one with a larger number, is no profile of ours
 _TYPES: dict[str, Any] = {"str": str, "bool": bool, "int": int, "float": (int, float)}
 
 
@@ -113,8 +112,7 @@ def _check_plain(kind: str, value: Any) -> Any:
     return value
 
 
-LEAST_WINDOW = 2048
-"""Tokens below which a window is not lowered: a conversation needs this much."""
+LEAST_WINDOW = 2048  # tokens below which a window is not lowered: a conversation needs this much
 
 
 def full_name(model: str) -> str:
@@ -150,8 +148,7 @@ def window_notice(card: ModelCard) -> str:
     )
 
 
-ROOM_TO_THINK = 4096
-"""Tokens of a reply for a model whose thinking cannot be switched off."""
+ROOM_TO_THINK = 4096  # tokens of a reply for a model whose thinking cannot be switched off
 
 
 def reply_limits(settings: Settings, card: ModelCard) -> tuple[int, bool | None]:

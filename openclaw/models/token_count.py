@@ -126,17 +126,14 @@ class SavedCounts:
         return self._known[key]
 
 
-UNKNOWN = 1.15
-"""The assumed ratio of a model before its first reply: a guess on the safe side."""
+UNKNOWN = 1.15  # the assumed ratio of a model before its first reply: a guess on the safe side
 LEAST, MOST = 0.5, 4.0
 TOO_LOW = 1.3
 DIGITS = re.compile(r"\d\d+")
-MARGIN = 1.02
-"""Factor above the learned ratio, as no two requests have exactly the same one."""
+MARGIN = 1.02  # factor above the learned ratio, as no two requests have exactly the same one
 DECAY = 0.1
 """The share by which the ratio moves towards a lower measurement; a higher one counts at once."""
-SHORTFALL = 0.6
-"""A server that read less than this share of the request has cut it."""
+SHORTFALL = 0.6  # a server that read less than this share of the request has cut it
 
 
 @functools.lru_cache(maxsize=1024)
@@ -218,8 +215,7 @@ class Meter:
         self.ratio = round(ratio if ratio > self.ratio or not self.ratio else fall, 4)
 
 
-RATE_STEP = 0.2
-"""The share by which a reading rate must differ from the saved one to be saved."""
+RATE_STEP = 0.2  # the share by which a reading rate must differ from the saved one to be saved
 VERSION = 1
 """Of the file. A file of another version is ignored, and models are measured again."""
 

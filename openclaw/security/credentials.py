@@ -195,8 +195,7 @@ def _rows(table: str) -> dict[str, list[str]]:
 MAX_ENTRIES = 100_000
 """Most files and folders that are looked at; the search of a larger home is incomplete."""
 MAX_IN_FOLDER = 20
-MAX_HIDDEN = 500
-"""Each hidden path costs the sandbox three of its 9,000 arguments and 0.3 ms."""
+MAX_HIDDEN = 500  # each hidden path costs the sandbox three of its 9,000 arguments and 0.3 ms
 MAIN_FOLDERS = frozenset({"", "workspace", "memory", "skills", "sessions", ".git"})
 SETTLED_NS = 1_000_000_000
 """A folder that was changed less than this ago may change again with the same time stamp."""
@@ -204,18 +203,13 @@ SETTLED_NS = 1_000_000_000
 
 @frozen
 class _Folder:
+    # Inode and times of the folder: with another stamp it is read again.
     stamp: tuple[int, int, int]
-    """Inode and times of the folder: with another stamp it is read again."""
-    denied: tuple[str, ...]
-    """Names of files and folders that hold credentials."""
-    links: tuple[str, ...]
-    """Names of links that are named like credentials."""
-    folders: tuple[str, ...]
-    """Names of the other folders."""
-    repository: bool
-    """True when git finds a repository in the folder."""
-    count: int
-    """Number of all entries."""
+    denied: tuple[str, ...]  # names of files and folders that hold credentials
+    links: tuple[str, ...]  # names of links that are named like credentials
+    folders: tuple[str, ...]  # names of the other folders
+    repository: bool  # True when git finds a repository in the folder
+    count: int  # number of all entries
 
 
 _scanned: dict[str, _Folder] = {}
@@ -226,12 +220,11 @@ class Credentials:
     """The files and folders of a home that hold credentials."""
 
     paths: list[Path] = field(default_factory=list)
-    whole: bool = True
-    """False when the home has too many files to find all."""
+    whole: bool = True  # False when the home has too many files to find all
+    # Those with another name, to which a link with a name of credentials leads.
     linked: list[Path] = field(default_factory=list)
-    """Those with another name, to which a link with a name of credentials leads."""
+    # The folders in which git finds a repository.
     repositories: list[Path] = field(default_factory=list)
-    """The folders in which git finds a repository."""
 
     def by_link(self, path: str) -> str:
         """Return why a file or folder, the target of a link with such a name, is not readable; ""

@@ -31,8 +31,7 @@ from openclaw.storage.safe_open import (
 from openclaw.storage.text import report_unwritable, write_private
 from openclaw.types import ToolProblem, local_time
 
-_Secrets = list[tuple[str, str]]
-"""The secrets of a text, as kind and value."""
+_Secrets = list[tuple[str, str]]  # the secrets of a text, as kind and value
 MASK = re.compile(r"\{\{\s{0,3}secret:\s{0,3}([A-Za-z0-9-]{1,60})\s{0,3}\}\}")
 VERSION = 1
 LARGEST = 10_000_000
@@ -98,16 +97,12 @@ class Masker:
 
     path: Path
     now: Callable[[], datetime] = local_time
-    notices: list[str] = field(default_factory=list)
-    """One-line texts for the user."""
-    _values: dict[str, str] = field(default_factory=dict, repr=False)
-    """The values by name."""
+    notices: list[str] = field(default_factory=list)  # one-line texts for the user
+    _values: dict[str, str] = field(default_factory=dict, repr=False)  # the values by name
+    # The entries of the file by name.
     _entries: dict[str, Any] = field(default_factory=dict, repr=False)
-    """The entries of the file by name."""
-    _stamp: tuple[int, int, int] | None = None
-    """Inode, size and time of the file that was read."""
-    _clean: set[int] = field(default_factory=set, repr=False)
-    """Hashes of texts without a secret."""
+    _stamp: tuple[int, int, int] | None = None  # inode, size and time of the file that was read
+    _clean: set[int] = field(default_factory=set, repr=False)  # hashes of texts without a secret
     _is_in_memory: bool = False
 
     @classmethod

@@ -169,13 +169,10 @@ class Url:
     """A URL without its fragment, which is never sent."""
 
     scheme: str
-    host: str
-    """Lower case in punycode, or an IP address without brackets."""
+    host: str  # lower case in punycode, or an IP address without brackets
     port: int
-    path: str = "/"
-    """ASCII, as it is sent."""
-    query: str = ""
-    """ASCII, as it is sent, with its "?"."""
+    path: str = "/"  # ASCII, as it is sent
+    query: str = ""  # ASCII, as it is sent, with its "?"
 
     @property
     def netloc(self) -> str:

@@ -52,8 +52,7 @@ IDENTITY_NAMES = frozenset(
 )
 """Names of the files that decide who the agent is and what it may do, in lower case. The last one,
 outside of the home, has the user's yes to programs."""
-JOBS_NAME = "jobs.md"
-"""The same, when it lies in memory/."""
+JOBS_NAME = "jobs.md"  # the same, when it lies in memory/
 _LASTING_NAMES = frozenset(("user.md", "memory.md"))
 _LASTING_FOLDERS = frozenset(("skills", "memory"))
 AGENT_FOLDERS = frozenset(("workspace", "memory", "sessions", "skills"))
@@ -71,13 +70,10 @@ class PolicyRule:
     """A rule that comes before the table."""
 
     name: str
-    about: str
-    """For the docs: the calls to which the rule applies."""
+    about: str  # for the docs: the calls to which the rule applies
     decision: Decision
-    reason: str
-    """For the user and the model: why."""
-    grantable: bool = False
-    """True when a grant may allow the call."""
+    reason: str  # for the user and the model: why
+    grantable: bool = False  # True when a grant may allow the call
 
 
 CREDENTIALS = PolicyRule(
@@ -140,10 +136,8 @@ RULES = (
 class Verdict:
     decision: Decision
     reason: str
-    grant: str = ""
-    """The grant that allowed it, as a line; "" for none."""
-    rule: str = ""
-    """The name of the rule that decided; "" for the table."""
+    grant: str = ""  # the grant that allowed it, as a line; "" for none
+    rule: str = ""  # the name of the rule that decided; "" for the table
 
 
 @frozen
@@ -151,12 +145,11 @@ class PermissionQuestion:
     action: Action
     arguments: Mapping[str, Any]
     reason: str
+    # The grants for a lasting yes, the narrowest first; none when each call must be decided.
     offers: tuple[Grant, ...] = ()
-    """The grants for a lasting yes, the narrowest first; none when each call must be decided."""
-    sources: tuple[str, ...] = ()
-    """The sources of untrusted text in the conversation."""
+    sources: tuple[str, ...] = ()  # the sources of untrusted text in the conversation
+    # The change of a file by the call; None when it is unknown or too long to compare.
     change: Change | None = None
-    """The change of a file by the call; None when it is unknown or too long to compare."""
 
 
 Ask = Callable[[PermissionQuestion], str]
@@ -171,18 +164,14 @@ class Declined(Exception):
 @frozen
 class Policy:
     mode: Mode
-    ask: Ask | None = None
-    """None when nobody can be asked, which is a no."""
-    grants: Sequence[Grant] = ()
-    """They may grow during the run."""
+    ask: Ask | None = None  # None when nobody can be asked, which is a no
+    grants: Sequence[Grant] = ()  # they may grow during the run
+    # Returns why commands run without a sandbox; None when they run in one.
     unconfined: Callable[[], str | None] = lambda: None
-    """Returns why commands run without a sandbox; None when they run in one."""
+    # Returns why a path may not be touched; "" when it may.
     denied: Callable[[str], str] = why_name_denied
-    """Returns why a path may not be touched; "" when it may."""
-    hooked: bool = False
-    """True when the home has hooks, or MCP servers that run files of the home."""
-    programs: Sequence[str] = ()
-    """The files and folders that these hooks and servers name."""
+    hooked: bool = False  # True when the home has hooks, or MCP servers that run files of the home
+    programs: Sequence[str] = ()  # the files and folders that these hooks and servers name
 
     def decide(self, action: Action, *, tainted: bool) -> Verdict:
         """Decide about a call. `tainted` is True when untrusted text was read in the conversation:

@@ -46,26 +46,20 @@ _STARTER_OPTION = re.compile(r"--(?!exclude)|-\w*[IFT]|[A-Za-z]*[IFT][A-Za-z]*$"
 
 @frozen
 class ProgramFile:
-    data: bytes | None
-    """The content; None when it is no regular file."""
-    runs: bool
-    """True when the file is executable."""
-    target: str
-    """The path that a link leads to; "" when the file is no link."""
+    data: bytes | None  # the content; None when it is no regular file
+    runs: bool  # True when the file is executable
+    target: str  # the path that a link leads to; "" when the file is no link
 
 
 @frozen
 class Programs:
     """The files of a home that commands may run. Paths are relative to the home."""
 
+    # The hashed content. It is run in place of the files, which may change at any time.
     held: Mapping[str, ProgramFile] = field(default_factory=dict, repr=False, compare=False)
-    """The hashed content. It is run in place of the files, which may change at any time."""
-    named: tuple[str, ...] = ()
-    """The files and folders that the commands name."""
-    missing: tuple[str, ...] = ()
-    """The programs that the commands name and that do not exist."""
-    trouble: str = ""
-    """Why the hash cannot be made; "" when it can."""
+    named: tuple[str, ...] = ()  # the files and folders that the commands name
+    missing: tuple[str, ...] = ()  # the programs that the commands name and that do not exist
+    trouble: str = ""  # why the hash cannot be made; "" when it can
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -256,8 +250,7 @@ def _relative(root: Path, path: Path) -> str:
     return path.relative_to(root).as_posix()
 
 
-_SHELL_CHARACTERS = frozenset("$`*?{}<>|&;~= ")
-"""Characters that a shell expands or acts on."""
+_SHELL_CHARACTERS = frozenset("$`*?{}<>|&;~= ")  # characters that a shell expands or acts on
 PYTHON = re.compile(r"(?:python|pypy)[\d.]*w?", re.IGNORECASE)
 _RUNNER = re.compile(
     r"(?:python|pypy)[\d.]*w?|node|bun|ruby|perl|php|sh|bash|dash|zsh|ksh|fish|pwsh|powershell",
@@ -278,8 +271,7 @@ _VALUELESS_OPTION = re.compile(
 )
 """Options without a value, and options that the program follows."""
 _SUBCOMMANDS = frozenset("run exec x dlx tool start --".split())
-MAX_NESTED = 4
-"""Levels of nested command texts (`sh -c "..."`) that are read."""
+MAX_NESTED = 4  # levels of nested command texts (`sh -c "..."`) that are read
 _PUNCTUATION = "();<>|&\n"
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)[^}]*\})")
 _PATTERN = re.compile(r"[*?\[{]")
@@ -410,14 +402,11 @@ class UncopiedProgramError(ValueError):
 
 @frozen
 class FileCopies:
-    root: Path
-    """The home."""
+    root: Path  # the home
+    # The folder in which commands run. The agent's folders in it are links to the real ones.
     folder: Path
-    """The folder in which commands run. The agent's folders in it are links to the real ones."""
-    apart: Path
-    """The folder for copies of files that lie in the agent's folders."""
-    names: frozenset[str]
-    """The copied files, as paths relative to the home."""
+    apart: Path  # the folder for copies of files that lie in the agent's folders
+    names: frozenset[str]  # the copied files, as paths relative to the home
 
     def command(self, command: str | Sequence[str]) -> str | tuple[str, ...]:
         """Return the command with the paths of the copies in it. Raises UncopiedProgramError."""

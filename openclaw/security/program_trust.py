@@ -45,8 +45,7 @@ class TrustRequest:
 
     hooks: tuple[Hook, ...]
     programs: Programs
-    mark: str
-    """Hash of the settings and the files; "" when it cannot be made."""
+    mark: str  # hash of the settings and the files; "" when it cannot be made
     servers: tuple[Server, ...] = ()
 
     def missing(self, hook: Hook) -> str:

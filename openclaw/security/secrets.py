@@ -49,8 +49,7 @@ _TRIVIAL = frozenset("pass password passwd pw pwd secret user username token key
 class Secret(NamedTuple):
     """The place of a secret in a text. Start and end count characters."""
 
-    kind: str
-    """The kind as the user sees it, such as github-token."""
+    kind: str  # the kind as the user sees it, such as github-token
     start: int
     end: int
 
@@ -158,14 +157,10 @@ Check = Callable[[str], bool]
 @frozen
 class TokenForm:
     kind: str
-    begins: tuple[str, ...]
-    """The fixed texts to look for."""
-    rest: str
-    """The pattern that follows one of them."""
-    judge: Check
-    """Decides about the whole match."""
-    back: str = ""
-    """The pattern before it: a number that belongs to the token, or a lookbehind."""
+    begins: tuple[str, ...]  # the fixed texts to look for
+    rest: str  # the pattern that follows one of them
+    judge: Check  # decides about the whole match
+    back: str = ""  # the pattern before it: a number that belongs to the token, or a lookbehind
 
 
 def _is_key_like(text: str) -> bool:
@@ -438,10 +433,8 @@ SHORTEST_SECRET = 8
 LONGEST_SECRET = 512
 PASSWORD_BITS = 22.0
 """Bits of a whole password: eight characters that are mostly different have 22 to 24."""
-KEY_BITS = 34.0
-"""Bits of a whole key or token, which no person has to remember."""
-MIXED = 0.2
-"""Least share of neighbours that change case; random letters have 0.5 on average."""
+KEY_BITS = 34.0  # bits of a whole key or token, which no person has to remember
+MIXED = 0.2  # least share of neighbours that change case; random letters have 0.5 on average
 
 _PLACEHOLDER = re.compile(
     r"[<>]|\{\{|\$[\{(]|\$\w+$|%\w{1,40}%|\{[a-z_]?[\w.!:]{0,40}\}|\(\?|\.{3}|\*{3}|\u2026|x{4}|X{4}|#\{"
@@ -494,12 +487,9 @@ def is_placeholder(value: str, *, varied: bool = True) -> bool:
     return len(set(value)) < (4 if varied else 2) or _PLACEHOLDER.search(value) is not None
 
 
-SHORTEST_ENCODED = 12
-"""Encoded forms of shorter values occur by chance too."""
-KEY_LINE = 32
-"""A line of a private key; the last one may be shorter."""
-LONGEST_RUN = 4_000
-"""Most characters of the same run that are added on either side."""
+SHORTEST_ENCODED = 12  # encoded forms of shorter values occur by chance too
+KEY_LINE = 32  # a line of a private key; the last one may be shorter
+LONGEST_RUN = 4_000  # most characters of the same run that are added on either side
 _RUNS = (re.compile(r"[A-Za-z0-9+/_=-]*"), re.compile(r"[0-9A-Fa-f]*"))
 
 

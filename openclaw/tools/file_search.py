@@ -23,8 +23,7 @@ LONGEST_LINE = 200
 MAX_BYTES = 10_000_000
 
 Matches = Callable[[str], bool]
-Hit = tuple[str, int, str]
-"""A line that was found: its path, its number and its text."""
+Hit = tuple[str, int, str]  # a line that was found: its path, its number and its text
 
 # A repeated group can take for ever on a short line.
 _REPEATED_GROUP = re.compile(r"(?<!\\)\)[+*{]")

@@ -18,8 +18,7 @@ from openclaw.tools.paths import tidy
 from openclaw.tools.tool import Tool, action_of
 from openclaw.types import Action, Change, Effect, TurnChanges
 
-Place = tuple[Path, Mapping[str, Tool]]
-"""A folder, and the file tools for it by their names."""
+Place = tuple[Path, Mapping[str, Tool]]  # a folder, and the file tools for it by their names
 
 
 class FolderElsewhere(Home):

@@ -109,11 +109,9 @@ def cut_to_limits(text: str, limits: ResultLimits, source: str = "") -> CutText:
     return CutText(shown.text, note, gap)
 
 
-LONGEST_LINE = 1_500
-"""Characters; `read_file` would show only the beginning of a longer line."""
+LONGEST_LINE = 1_500  # characters; `read_file` would show only the beginning of a longer line
 SHORTEST_LINE, READABLE = 500, 2_000
-AROUND = 80
-"""Characters before a secret that may identify it as one."""
+AROUND = 80  # characters before a secret that may identify it as one
 
 
 def wrap_lines(text: str, longest: int = LONGEST_LINE) -> str:
@@ -190,8 +188,7 @@ def to_tool_problem(error: OSError) -> ToolProblem | OpenclawError:
     return ToolProblem(f"That did not work: {text}.")
 
 
-MAX_SPILLED = 20
-"""Files; older ones are removed."""
+MAX_SPILLED = 20  # files; older ones are removed
 
 
 def spill(home: Home, text: str, source: str = "") -> str:

@@ -17,8 +17,7 @@ from openclaw.storage.safe_open import json_or_none
 from openclaw.tools.tool import CallForm, Tool, tool_line
 from openclaw.types import ToolProblem
 
-MAX_LISTED = 12
-"""Up to so many tools, built in and from servers, are all listed in the head."""
+MAX_LISTED = 12  # up to so many tools, built in and from servers, are all listed in the head
 MAX_FOUND = 6
 GATEWAY = "use_tool"
 NO_NAME = f"{GATEWAY} needs the name of a tool that more_tools has shown."

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 START_SECONDS = 20.0
 CLOSE_SECONDS = 4.0
 MAX_PAGES = 50
-MAX_TOOLS = 500
-"""Tools of one server; nobody needs more, and a longer list may be an attack."""
+MAX_TOOLS = 500  # tools of one server; nobody needs more, and a longer list may be an attack
 T = TypeVar("T")
 
 

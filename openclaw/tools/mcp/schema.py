@@ -269,8 +269,7 @@ def _is_harmless(word: str) -> bool:
 
 
 VERSION = 1
-LONGEST_LISTED_NAME = 64
-"""Characters of a tool's name, the most that model servers take."""
+LONGEST_LISTED_NAME = 64  # characters of a tool's name, the most that model servers take
 AWAY_SECONDS = 300
 LOOKS = frozenset(
     """get list search find read fetch query show look lookup view check count describe browse

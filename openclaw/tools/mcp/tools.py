@@ -238,8 +238,7 @@ class McpServers:
             self._cache.fail(server, rests=why.rests)
 
 
-LONGEST = 200_000
-"""Characters of a result that are passed on; the model sees far fewer."""
+LONGEST = 200_000  # characters of a result that are passed on; the model sees far fewer
 
 
 def text_of(result: Any) -> str:

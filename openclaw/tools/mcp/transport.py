@@ -32,11 +32,9 @@ from openclaw.tools.shell.process import end_group
 LONGEST_MESSAGE = 8_000_000
 """Bytes of one message; a result is cut to 12,000 characters for the model anyway."""
 LARGEST_LOG = 1_000_000
-MAX_NOISE = 100
-"""Lines that are not a message; some servers greet on stdout."""
+MAX_NOISE = 100  # lines that are not a message; some servers greet on stdout
 _ID = re.compile(r'"id"\s*:\s*(?:\d{1,15}|"[\w-]{1,100}")')
-PATIENCE = 0.7
-"""Seconds that a server has to end by itself, and again after SIGTERM."""
+PATIENCE = 0.7  # seconds that a server has to end by itself, and again after SIGTERM
 
 
 @dataclass(slots=True)
@@ -209,8 +207,7 @@ async def _ends_soon(pipe: Pipe) -> bool:
 
 
 SECONDS = 20.0
-STREAM_SECONDS = 300.0
-"""The longest time that a server may be silent on an open stream."""
+STREAM_SECONDS = 300.0  # the longest time that a server may be silent on an open stream
 
 
 @asynccontextmanager

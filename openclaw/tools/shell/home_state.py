@@ -20,13 +20,10 @@ MAX_KEPT = 20_000
 LARGEST = 5_000_000
 MAX_BYTES = 100_000_000
 MAX_CHANGES = 200
-UNKNOWN = b"\0"
-"""Stands for a content that was not kept."""
-TICK_NS = 20_000_000
-"""How much a file system's clock may lag behind (ns)."""
+UNKNOWN = b"\0"  # stands for a content that was not kept
+TICK_NS = 20_000_000  # how much a file system's clock may lag behind (ns)
 
-Stamp = tuple[int, int, int, int]
-"""mtime and ctime (ns), size in bytes, inode."""
+Stamp = tuple[int, int, int, int]  # mtime and ctime (ns), size in bytes, inode
 
 
 @dataclass(slots=True)

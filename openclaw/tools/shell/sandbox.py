@@ -257,8 +257,7 @@ def run_trial(argv: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
 
 
 LOCK = ".openclaw/locks/sandbox.lock"
-LONGEST_WAIT = 5.0
-"""Seconds; the exclusive lock is only held while a handful of files is removed."""
+LONGEST_WAIT = 5.0  # seconds; the exclusive lock is only held while a handful of files is removed
 
 
 def _remove_placeholders(lock: BinaryIO, root: Path) -> None:

@@ -12,8 +12,7 @@ from openclaw.types import ToolProblem, WebPage
 
 LONGEST = 400_000  # characters of a page; the rest is not even shown on later pages
 PDF_PAGES = 100
-SECONDS = 10.0
-"""The time to convert a page into text; the time to fetch it is counted apart."""
+SECONDS = 10.0  # the time to convert a page into text; the time to fetch it is counted apart
 INSTEAD = "Try another address, or tell the user."
 
 _META = re.compile(
