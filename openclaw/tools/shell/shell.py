@@ -334,11 +334,20 @@ class Runner:
         self, layer: overlay.Layer | None, options: SandboxOptions, *, fixed: bool
     ) -> Callable[[int], str]:
         """What ends the command. The placeholders must stand already."""
-        watch = process.LimitWatch(self.limits, layer.upper if layer else self.home.real_root)
-        if options.tried:
-            fixed_names = sandbox.unchangeable_names(options)
-            return _watch_for_changes(layer, fixed_names, watch) if layer else watch
-        return watch if layer or not fixed else _watch_fixed_files(self.home.real_root, watch)
+        root = self.home.real_root
+        limits = process.LimitWatch(self.limits, layer.upper if layer else root)
+        if options.tried and layer:  # nothing that it writes is kept
+            upper, names = layer.upper, sandbox.unchangeable_names(options)
+            return lambda pid: _WRITES if has_changes(upper, names) else limits(pid)
+        if options.tried or layer or not fixed:
+            return limits
+        known = {name: _inode(root / name) for name in sandbox.FIXED_FILES}
+
+        def check(pid: int) -> str:  # a file that was replaced from outside is not read-only
+            name = next((name for name in known if _inode(root / name) != known[name]), "")
+            return f"{name}, which is fixed for it, was saved meanwhile" if name else limits(pid)
+
+        return check
 
     def _describe_run(
         self,
@@ -391,7 +400,8 @@ class Runner:
         found = changed_files(before, after)
         for name in list(found):
             mine = written.get(name)
-            if _is_below(theirs, name) or (mine and mine == _sha256(after.root, name)):
+            around = {name, *map(str, PurePosixPath(name).parents)}
+            if around.intersection(theirs) or (mine and mine == _sha256(after.root, name)):
                 del found[name]
             elif mine:
                 found[name] = UNKNOWN
@@ -434,40 +444,9 @@ def _report_failure(what: str) -> Iterator[None]:
         raise ToolProblem(f"It could not be {what}: {error}.") from error
 
 
-def _is_below(places: Collection[str], name: str) -> bool:
-    """Return True for one of these files, or a file in one of these folders."""
-    return any(
-        str(place) in places for place in (PurePosixPath(name), *PurePosixPath(name).parents)
-    )
-
-
 def _sha256(root: Path, name: str) -> str:
     found = read_content(root, name)
     return hashlib.sha256(found[0]).hexdigest() if found and found[0] is not None else ""
-
-
-def _watch_fixed_files(root: Path, watch: Callable[[int], str]) -> Callable[[int], str]:
-    """Extend a watch: end the command when a fixed file was replaced from outside, as it is then no
-    longer read-only."""
-    known = {name: _inode(root / name) for name in sandbox.FIXED_FILES}
-
-    def why(process: int) -> str:
-        found = (name for name, number in known.items() if _inode(root / name) != number)
-        name = next(found, "")
-        return f"{name}, which is fixed for it, was saved meanwhile" if name else watch(process)
-
-    return why
-
-
-def _watch_for_changes(
-    layer: overlay.Layer, fixed: frozenset[str], watch: Callable[[int], str]
-) -> Callable[[int], str]:
-    """Extend a watch: end the command as soon as it has written, as nothing of it is kept."""
-
-    def why(process: int) -> str:
-        return _WRITES if has_changes(layer.upper, fixed) else watch(process)
-
-    return why
 
 
 def _wants_more(
@@ -544,7 +523,8 @@ def environment(
     English that they may not write.
     """
     root = str(home.real_root)
-    found = {name: value for name, value in given.items() if _is_passed_on(name)}
+    passed = (*PASSED, *(PASSED_ON_WINDOWS if os.name == "nt" else ()))
+    found = {n: value for n, value in given.items() if n in passed or n.startswith("LC_")}
     found |= FIXED
     found |= {"PATH": program_path(given, root), "HOME": root}
     found.setdefault("LANG", "C.UTF-8")
@@ -554,12 +534,6 @@ def environment(
         found["LANG"] = found.pop("LC_ALL", "") or found["LANG"]
         found |= {"LC_MESSAGES": "C"} | GIT_TRYING
     return found | {name: given[name] for name in named if name in given}
-
-
-def _is_passed_on(name: str) -> bool:
-    if os.name == "nt" and name.upper() in PASSED_ON_WINDOWS:
-        return True
-    return name in PASSED or name.startswith("LC_")
 
 
 def program_path(given: Mapping[str, str], root: str) -> str:
