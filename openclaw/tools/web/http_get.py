@@ -12,18 +12,15 @@ import ssl
 import time
 import zlib
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as TooLate
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
-from threading import Thread
 from typing import Any
 
 import httpcore
 
 from openclaw.frozen import frozen
-from openclaw.models.http_client import trusted_authorities
+from openclaw.models.http_client import BackgroundCall, trusted_authorities
 from openclaw.security.network import (
     Resolve,
     Url,
@@ -203,19 +200,8 @@ class Clock:
     def hold(self, function: Callable[[], list[str]]) -> list[str]:
         """Run a function and wait for its value until the time is up: the system's name look-up has
         no limit of its own. A call that hangs stays behind in its thread."""
-        result: Future[list[str]] = Future()
-
-        def work() -> None:
-            try:
-                result.set_result(function())
-            except BaseException as error:  # noqa: BLE001 - raised again by result()
-                result.set_exception(error)
-
-        Thread(target=work, daemon=True).start()
-        try:
-            return result.result(self.left())
-        except TooLate:
-            raise self.late() from None
+        call = BackgroundCall(lambda feed: feed(function()), name="name look-up")
+        return next(found for found in call.pieces() if self.left() and found)
 
 
 class Guard(httpcore.NetworkBackend):
