@@ -325,7 +325,7 @@ def _signed(folder: Path) -> tuple[list[dict[str, Any]], str]:
         if not found:
             refuse_newer(line.get("version"), VERSION, str(folder / LINES))
         parts = SIGNED.fullmatch(text)
-        if not parts or not is_signed(parts[2].decode(), mac, parts[1] + b"}"):
+        if not parts or not hmac.compare_digest(parts[2], sign(mac, parts[1] + b"}").encode()):
             raise ForeignRecord("not written here")
         mac = parts[2].decode()
         found.append(line)
@@ -374,10 +374,6 @@ def sign(before: str, line: bytes) -> str:
     """The signature of a line that follows the one with the signature `before`."""
     data = b"%s\0%s" % (before.encode(), line)
     return hmac.digest(private_key(key_file()), data, hashlib.sha256).hex()
-
-
-def is_signed(signature: str, before: str, line: bytes) -> bool:
-    return hmac.compare_digest(signature.encode(), sign(before, line).encode())
 
 
 # -------- the record of a running turn

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,16 +71,12 @@ def _read(path: Path) -> Profile | None:
         if not path.is_file() or path.stat().st_size > MAX_BYTES:
             return None
         value = parse_foreign_json(path.read_bytes())
-        return _parse_profile(value) if value["version"] == VERSION else None
+        if value["version"] != VERSION:
+            return None
+        known = {item.name: item.type for item in fields(Profile) if item.name in value}
+        return Profile(**{name: _check_type(kind, value[name]) for name, kind in known.items()})
     except Exception:  # noqa: BLE001 - json alone raises four kinds of errors for damaged texts
         return None
-
-
-def _parse_profile(value: Mapping[str, Any]) -> Profile:
-    """Parse a profile. Raises TypeError, KeyError or ValueError for values of the wrong kind."""
-    known = {item.name: item.type for item in fields(Profile)}
-    given = {name: _check_type(known[name], value[name]) for name in known if name in value}
-    return Profile(**given)
 
 
 def _check_type(kind: Any, value: Any) -> Any:
