@@ -29,6 +29,7 @@ METADATA = frozenset(
         " 168.63.129.16"
     ).split()
 )
+CLOUD = "a cloud's metadata service"
 
 # The first network with an address in it gives the reason.
 _REFUSED = tuple(
@@ -62,14 +63,14 @@ _NAT64 = IPv6Network("64:ff9b::/96")  # by which a network without IPv4 reaches 
 def why_refused(ip: IPv4Address | IPv6Address) -> str:
     """Return why an address must not be reached; "" for one of the internet."""
     if ip in METADATA:
-        return "a cloud's metadata service"
+        return CLOUD
     if isinstance(ip, IPv4Address):
         return _why_in_table(ip)
-    if ip.scope_id:
-        return "an address with a zone"
     inner = _inner_ipv4(ip)
     if inner is not None and (reason := why_refused(inner)):
         return reason
+    if ip.scope_id:
+        return "an address with a zone"
     if ip.ipv4_mapped is not None or ip in _NAT64:
         return ""
     return _why_in_table(ip) or ("" if ip in _GLOBAL_V6 else "reserved")
@@ -115,7 +116,7 @@ def resolve_allowed(host: str, port: int, resolve: Resolve, *, local: bool) -> l
     for text in texts:
         ip = read_ip(text)
         reason = "not an address" if ip is None else why_refused(ip)
-        never = ip is not None and _is_metadata(ip)
+        never = reason == CLOUD
         if reason and (never or ip is None or not local):
             where = host if literal is not None else f"{host} ({text})"
             hint = "" if never else " Only the user can allow it (web.allow_hosts)."
@@ -123,11 +124,6 @@ def resolve_allowed(host: str, port: int, resolve: Resolve, *, local: bool) -> l
     if not texts:
         raise ToolProblem(f"There is no host {host}.")
     return texts
-
-
-def _is_metadata(ip: IPv4Address | IPv6Address) -> bool:
-    inner = _inner_ipv4(ip) if isinstance(ip, IPv6Address) else None
-    return ip in METADATA or inner in METADATA
 
 
 def check_peer(peer: Sequence[object], own: Sequence[object], meant: str, *, local: bool) -> None:
