@@ -136,8 +136,7 @@ def yaml_trouble(text: str) -> tuple[int, str]:
 
 
 def compose(text: str) -> tuple[Any, yaml.Node | None]:
-    """PyYAML's loader and root node; UsageError with the line for text that is not
-    YAML, or too much of it."""
+    """PyYAML's loader and root node; UsageError with the line for no YAML, or too much of it."""
     import yaml
 
     line, problem = yaml_trouble(text)
@@ -424,7 +423,8 @@ def _add_item(text: str, name: str, lines: tuple[str, ...], line: str) -> str:
         with suppress(UsageError):  # then it is no YAML any more, and is not written
             at = line_of(text, [name]) - 1
     rows = text.splitlines()
-    rows.insert(at + 1, f"{' ' * indent}- {_item(line)}")
+    item = line if BARE.fullmatch(line) else render(line)
+    rows.insert(at + 1, f"{' ' * indent}- {item}")
     return "\n".join(rows) + "\n"
 
 
@@ -437,11 +437,6 @@ def _drop_item(text: str, name: str, number: int, left: tuple[str, ...]) -> str:
     item = value.value[number]
     del rows[item.start_mark.line : item.end_mark.line + 1]
     return "\n".join(rows) + "\n"
-
-
-def _item(line: str) -> str:
-    """A text as an item of a list, bare where YAML and a reader take it as it stands."""
-    return line if BARE.fullmatch(line) else render(line)
 
 
 def parse_value(key: Key, text: str) -> Any:

@@ -140,12 +140,9 @@ def _is_required(value: Any) -> bool:
         return any(map(_is_required, value))
     if not isinstance(value, Mapping):
         return False
-    return any(_is_required(each) or _requires(str(key), each) for key, each in value.items())
-
-
-def _requires(key: str, value: Any) -> bool:
-    close = get_close_matches(key.strip().casefold(), ["required"], cutoff=0.7)
-    return bool(close) and value not in (None, False)
+    told = [str(key).strip().casefold() for key, each in value.items() if each not in (None, False)]
+    near = any(get_close_matches(key, ["required"], cutoff=0.7) for key in told)
+    return near or any(map(_is_required, value.values()))
 
 
 def _command(key: str, value: Any) -> str | tuple[str, ...]:

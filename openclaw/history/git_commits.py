@@ -291,10 +291,6 @@ class Commits:
         found.ignored = frozenset(ignored - found.blobs.keys() - found.index.keys())
         return found
 
-    def _ignored(self, paths: Sequence[str]) -> list[str]:
-        (done,) = self.git.call(_check_ignore(paths))
-        return _undotted(done.stdout)
-
     # -------- writing
 
     def _move_index(self, standing: RepositoryState) -> None:
@@ -385,7 +381,8 @@ class Commits:
         listing = self.git.run("ls-tree", "-r", "-z", "HEAD") if head else b""
         tracked = dict(tree_entries(listing))
         new = [path for path in self._own_files() if path not in tracked]
-        ignored = set(self._ignored(new)) if new else set()
+        told = self.git.call(_check_ignore(new))[0].stdout if new else b""
+        ignored = set(_undotted(told))
         data: dict[str, tuple[str, bytes]] = {}
         edits: dict[str, Blob] = {}
         for path in (*tracked, *(path for path in new if path not in ignored)):

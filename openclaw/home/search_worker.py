@@ -120,12 +120,24 @@ def answer(search: Search, request: Mapping[str, Any]) -> dict[str, Any]:
     """The reply to one request: a result or a problem, and notices for the user."""
     reply: dict[str, Any] = {"id": request["id"]}
     try:
-        reply["result"] = WORK[request["do"]](search, request)
+        reply["result"] = _do(search, request)
     except (OpenclawError, ToolProblem, OSError) as error:
         reply["problem"] = str(error)
     reply["notices"], search.notices[:] = list(search.notices), []
     reply["missing"] = search.missing
     return reply
+
+
+def _do(search: Search, request: Mapping[str, Any]) -> Any:
+    """The result of a request: passages for a prompt, hits of a search, or lines of a file."""
+    match request["do"]:
+        case "recall":
+            return _recall(search, request)
+        case "search":
+            found = search.search(request["question"], request["k"], path=request["path"])
+            return [asdict(passage) for passage in found]
+    text, shown = search.get(request["path"], request["start"], request["end"])
+    return [text, asdict(shown)]
 
 
 def _recall(search: Search, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -154,23 +166,6 @@ def _remove_paths(question: str, paths: Sequence[str]) -> str:
     would lower all their scores."""
     names = [name for path in paths for name in (path, path.rsplit("/", 1)[-1])]
     return re.sub("|".join(map(re.escape, names)), " ", question, flags=re.IGNORECASE)
-
-
-def _search(search: Search, request: Mapping[str, Any]) -> list[dict[str, Any]]:
-    found = search.search(request["question"], request["k"], path=request["path"])
-    return [asdict(passage) for passage in found]
-
-
-def _get(search: Search, request: Mapping[str, Any]) -> list[Any]:
-    text, shown = search.get(request["path"], request["start"], request["end"])
-    return [text, asdict(shown)]
-
-
-WORK: Mapping[str, Callable[[Search, Mapping[str, Any]], Any]] = {
-    "recall": _recall,
-    "search": _search,
-    "get": _get,
-}
 
 
 def at_most_tokens(text: str) -> int:

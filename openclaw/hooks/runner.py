@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from openclaw.config.hook_settings import Hook
 from openclaw.frozen import frozen
@@ -24,6 +24,7 @@ from openclaw.tools.shell.shell import environment
 
 MAX_CHARS = 65_536
 MAX_ERRORS = 10_000_000
+TOO_MUCH = "it wrote too much to standard error"
 LONGEST_REASON = 200
 REFUSES = 2  # the exit code that refuses, as with Claude Code
 KEYS = ("refuse", "context", "focus", "notice")
@@ -63,7 +64,7 @@ def run_hook(
                 cwd=copies.within(root / hook.cwd) if hook.cwd else copies.folder,
                 env=hook_environment(home, hook),
                 timeout=hook.timeout,
-                watch=lambda _: _output_excess(errors),
+                watch=lambda _: TOO_MUCH if os.fstat(errors.fileno()).st_size > MAX_ERRORS else "",
                 given=given,
                 errors=errors,
             )
@@ -105,19 +106,15 @@ def hook_environment(home: Home, hook: Hook) -> dict[str, str]:
     return {**found, HOOK_VARIABLE: hook.event, "OPENCLAW_HOME": str(root)}
 
 
-def _output_excess(errors: BinaryIO) -> str:
-    size = os.fstat(errors.fileno()).st_size
-    return "it wrote too much to standard error" if size > MAX_ERRORS else ""
-
-
 def _parse_reply(finished: FinishedRun, errors: str) -> HookReply:
     """A hook's reply: one JSON object with keys of ours, or plain text."""
     code = finished.code
     if code is None:
         return HookReply(failed=safe_line(finished.stopped))
     text = strip_hidden(finished.text).strip()
-    reply = _parse_object(text) if len(text) <= MAX_CHARS else {}
-    if not reply and len(text) > MAX_CHARS:
+    found = json_or_none(text) if len(text) <= MAX_CHARS else None
+    reply = found if isinstance(found, dict) and found.keys() & set(KEYS) else {}
+    if len(text) > MAX_CHARS:
         text = f"{text[:MAX_CHARS]}\n[Cut: a hook may say {MAX_CHARS:,} characters]"
     if code == REFUSES:
         return HookReply(refused=_refusal_text(reply.get("refuse") or errors or text))
@@ -137,12 +134,6 @@ def _parse_reply(finished: FinishedRun, errors: str) -> HookReply:
         safe_line(reply.get("notice", "")),
         _refusal_text(reply["refuse"]) if reply.get("refuse") else "",
     )
-
-
-def _parse_object(text: str) -> dict[str, Any]:
-    """Parse a reply that is an object with a key of ours; other JSON counts as text."""
-    found = json_or_none(text)
-    return found if isinstance(found, dict) and set(KEYS) & found.keys() else {}
 
 
 def _refusal_text(why: object) -> str:

@@ -54,7 +54,8 @@ class Schedule:
     def between(self, after: datetime, until: datetime) -> list[datetime]:
         """Return the moments later than `after` and not later than `until`, the oldest first. Both
         have a zone, and so have the moments."""
-        first, last = (self._to_wall(moment) for moment in (after - SHIFT, until + SHIFT))
+        ends = (after - SHIFT, until + SHIFT)
+        first, last = (moment.astimezone(self.zone).replace(tzinfo=None) for moment in ends)
         found = {self._to_instant(wall) for wall in self._walls(first, last)}
         return sorted(moment for moment in found if after < moment <= until)
 
@@ -76,9 +77,6 @@ class Schedule:
                 if wall > last:
                     break
                 yield wall
-
-    def _to_wall(self, moment: datetime) -> datetime:
-        return moment.astimezone(self.zone).replace(tzinfo=None)
 
     def _to_instant(self, wall: datetime) -> datetime:
         if self.zone is None:

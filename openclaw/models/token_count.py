@@ -203,16 +203,13 @@ class Meter:
                 f"raise the server's context size, or lower `window` (now {window}) in"
                 " openclaw.yaml",
             )
-        self._set_ratio(counted / ours)
+        ratio = min(MOST, max(LEAST, counted / ours))
+        fall = (1 - DECAY) * self.ratio + DECAY * ratio
+        self.ratio = round(ratio if ratio > self.ratio or not self.ratio else fall, 4)
 
     def _weight(self, request: Request) -> int:
         said = sum(weight(request_text([m])) + MESSAGE_OVERHEAD for m in request.messages)
         return said + weight(request_text((), request.tools))
-
-    def _set_ratio(self, ratio: float) -> None:
-        ratio = min(MOST, max(LEAST, ratio))
-        fall = (1 - DECAY) * self.ratio + DECAY * ratio
-        self.ratio = round(ratio if ratio > self.ratio or not self.ratio else fall, 4)
 
 
 RATE_STEP = 0.2  # the share by which a reading rate must differ from the saved one to be saved

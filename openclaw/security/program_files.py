@@ -19,7 +19,7 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from openclaw.frozen import frozen
 from openclaw.security.credentials import user_folder
@@ -426,7 +426,7 @@ class FileCopies:
             far.add(first)
             if first in AGENT_FOLDERS:
                 far.remove(first)
-                far |= (inner := {name, *_folders_above(name)})
+                far |= (inner := {name, *map(str, PurePosixPath(name).parents[:-2])})
                 near |= inner
             elif rest or "." in name:  # other words may be anything
                 near.add(name)
@@ -512,13 +512,6 @@ def _linked_paths(root: Path) -> Iterator[Path]:
 def _is_ignored(path: Path) -> bool:
     """Return True for a file at the top of the home that holds no program."""
     return path.name in _IGNORED_FILES or path.suffix == ".md"
-
-
-def _folders_above(name: str) -> Iterator[str]:
-    """Yield the folders of a file, without the topmost one."""
-    while name.count("/") > 1:
-        name = name.rpartition("/")[0]
-        yield name
 
 
 def _root_spellings(root: Path) -> set[str]:

@@ -102,7 +102,7 @@ def fence(text: str, source: str, marker: str, *, own: bool = False) -> str:
 
 def break_tokens(text: str) -> str:
     """Break the tokens of chat templates and of our fence by a blank."""
-    return _compile(_SPECIAL).sub(_add_blank, text)
+    return _compile(_SPECIAL).sub(r"\g<0> ", text)
 
 
 def defuse(text: str) -> str:
@@ -110,7 +110,7 @@ def defuse(text: str) -> str:
     a call of ours."""
     text = _compile(_ESCAPED).sub(lambda found: chr(int(found[1], 16)), strip_hidden(text))
     for pattern in (_BARRED, _TAG, _BRACKET, _HEADER, _OURS, _FENCED, _CALL):
-        text = _compile(pattern).sub(_add_blank, text)
+        text = _compile(pattern).sub(r"\g<0> ", text)
     return text
 
 
@@ -125,10 +125,6 @@ def plain_source(source: str) -> str:
 def _compile(pattern: str) -> re.Pattern[str]:
     """Compile a pattern at its first use: a turn without untrusted text needs none."""
     return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
-
-
-def _add_blank(found: re.Match[str]) -> str:
-    return f"{found[0]} "
 
 
 def _remove_marker(text: str, marker: str) -> str:

@@ -191,27 +191,20 @@ class Connection:
 
         from openclaw.tools.mcp import transport
 
-        reach = self._open_web if self.server.url else self._start
-        streams = await reach(stack, transport)
+        server, starter = self.server, self._connector.starter
+        if server.url:
+            headers = {name: fill_or_fail(t, os.environ) for name, t in server.headers.items()}
+            web = transport.open_web(fill_or_fail(server.url, os.environ), headers)
+            streams = await stack.enter_async_context(web)
+        else:
+            start = stack.enter_context(starter.prepare(server))
+            log = starter.home.private / "logs" / f"mcp-{tool_name_part(server.name)}.log"
+            pipe = transport.open_pipe(start.words, start.environment, start.folder, log)
+            self._pipe, streams = await stack.enter_async_context(pipe)
         info = Implementation(name="openclaw", version=__version__)
         self._client = await stack.enter_async_context(
             Client(streams, client_info=info, message_handler=self._handle_message, cache=None)
         )
-
-    async def _start(self, stack: AsyncExitStack, transport: Any) -> Any:
-        starter = self._connector.starter
-        start = stack.enter_context(starter.prepare(self.server))
-        log = starter.home.private / "logs" / f"mcp-{tool_name_part(self.server.name)}.log"
-        self._pipe, streams = await stack.enter_async_context(
-            transport.open_pipe(start.words, start.environment, start.folder, log)
-        )
-        return streams
-
-    async def _open_web(self, stack: AsyncExitStack, transport: Any) -> Any:
-        given = self.server.headers.items()
-        headers = {name: fill_or_fail(text, os.environ) for name, text in given}
-        address = fill_or_fail(self.server.url, os.environ)
-        return await stack.enter_async_context(transport.open_web(address, headers))
 
     async def _list(self) -> None:
         from mcp_types import PaginatedRequestParams

@@ -102,8 +102,7 @@ def plain_about(text: str, name: str) -> str:
 
 
 def flatten(schema: Schema) -> FlatArguments:
-    """Flatten the arguments of a tool. Raises ValueError for a schema that no flat call can
-    fill."""
+    """Flatten a tool's arguments. Raises ValueError for a schema that no flat call can fill."""
     properties: dict[str, dict[str, Any]] = {}
     slots: dict[str, Slot] = {}
     required: list[str] = []
@@ -270,6 +269,7 @@ def _is_harmless(word: str) -> bool:
 
 VERSION = 1
 LONGEST_LISTED_NAME = 64  # characters of a tool's name, the most that model servers take
+DIGESTED = ("name", "description", "inputSchema", "annotations")
 AWAY_SECONDS = 300
 LOOKS = frozenset(
     """get list search find read fetch query show look lookup view check count describe browse
@@ -385,7 +385,8 @@ def read_list(
     for tool in sorted(tools, key=lambda each: str(each.get("name"))):
         raw = str(tool.get("name") or "")
         try:
-            digest = _digest(tool)
+            said = {key: tool.get(key) for key in DIGESTED}
+            digest = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:32]
             flat = flatten(tool.get("inputSchema") or {})
         except (ValueError, RecursionError, TypeError):
             unusable.append(plain_name(raw))
@@ -404,11 +405,6 @@ def _free_name(wanted: str, taken: Mapping[str, ServerTool]) -> str:
         end = f"_{number}"
         name, number = wanted[: LONGEST_LISTED_NAME - len(end)] + end, number + 1
     return name
-
-
-def _digest(tool: Mapping[str, Any]) -> str:
-    said = {key: tool.get(key) for key in ("name", "description", "inputSchema", "annotations")}
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def _tool_from_json(value: Mapping[str, Any]) -> ServerTool:

@@ -73,8 +73,7 @@ def read_changes(root: Path, upper: Path, fixed: frozenset[str]) -> ChangeSet:
 
 
 def has_changes(upper: Path, fixed: frozenset[str]) -> bool:
-    """Return True when a command has changed something in a layer without placeholders; it may
-    still run."""
+    """Return True when a command, which may still run, has changed something in its layer."""
     for top, folders, names in os.walk(upper):
         inner = Path(top).relative_to(upper)
         if any((inner / name).as_posix() not in fixed for name in (*names, *folders)):
@@ -85,8 +84,7 @@ def has_changes(upper: Path, fixed: frozenset[str]) -> bool:
 def _read_folder(
     found: ChangeSet, folder: str, fixed: frozenset[str], *, anew: bool = False
 ) -> bool | None:
-    """Add the entries of a folder. Returns True when one is the command's, None for an empty
-    folder."""
+    """Add a folder's entries. Returns True when one is the command's, None for an empty one."""
     made: bool | None = None
     with os.scandir(found.upper / folder) as entries:
         listed = sorted(entries, key=lambda entry: entry.name)
@@ -184,7 +182,8 @@ class ChangeMover:
         shown = (name for name in names if not is_hidden(name))
         self.changed = [n for n in shown if UNSEEN.isdisjoint(PurePosixPath(n).parts[:-1])]
         for name in self.changed[:MAX_CHANGES]:
-            self.turn_changes.before.setdefault(name, self._text(name))
+            held = self._held_before(name)
+            self.turn_changes.before.setdefault(name, as_text(held[0] or b"") if held else None)
         clean = [name for name in self.changed if self._is_untouched(name)]
         self._void = self.turn_changes.altered(clean, self._held_before, self._held_after)
         self._waiting = dict.fromkeys(clean)
@@ -244,10 +243,6 @@ class ChangeMover:
         if name in self.before.stamps:
             return self.before.stamps[name] == stamp_of(there)
         return there.st_ctime_ns <= self.before.at_ns
-
-    def _text(self, name: str) -> str | None:
-        held = self._held_before(name)
-        return as_text(held[0] or b"") if held else None
 
     def _held_before(self, name: str) -> FileContent:
         return read_content(self.found.root, name, home_state.LARGEST)

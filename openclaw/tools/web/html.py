@@ -44,7 +44,8 @@ def html_page(source: str, url: str) -> WebPage:
     root = _parse(source)
     if root is None:
         return WebPage("", "")
-    title = _title(root)
+    named = root.find(".//title")
+    title = "" if named is None else " ".join(named.text_content().split())
     base = _base(root, url)
     drop_hidden(root)
     body = root.find("body") if root.find("body") is not None else root
@@ -70,11 +71,6 @@ def _parse(source: str) -> HtmlElement | None:
         return document_fromstring(text, parser=parser)
     except (etree.ParserError, ValueError):
         return None
-
-
-def _title(root: HtmlElement) -> str:
-    found = root.find(".//title")
-    return " ".join((found.text_content() if found is not None else "").split())
 
 
 def _base(root: HtmlElement, url: str) -> str:
