@@ -113,8 +113,7 @@ value of another type is read as an empty one or as None."""
 
 
 class JsonFields:
-    """A dataclass whose fields are keys of a JSON object, in their order. None: the object does not
-    say."""
+    """A dataclass with the keys of a JSON object, in order; None where that does not say."""
 
     __slots__ = ()
 

@@ -157,8 +157,7 @@ def turn_differences(history: History, turn: Turn) -> list[Difference]:
 
 
 def turn_json(turn: Turn, found: Iterable[Difference], *, diff: bool = False) -> dict[str, Any]:
-    """Return an entry as JSON: its fields, and `files` with action and counts, on request the
-    diff."""
+    """Return an entry as JSON: its fields, and `files` with action, counts and, if asked, diff."""
     fields = asdict(turn)
     del fields["steps"]
     return fields | {"files": [_file_json(each, diff=diff) for each in found]}

@@ -52,8 +52,7 @@ MANY = 20  # contents for which git is asked once; fewer are not worth a way of 
 
 
 class History:
-    """The turns of one home. With `auto_commit` they become commits where the home is a repository
-    of its own."""
+    """The turns of one home. They become commits with `auto_commit`, in its own repository."""
 
     def __init__(self, home: Home, *, auto_commit: bool = True) -> None:
         self.home = home
@@ -306,8 +305,7 @@ class History:
     # -------- what others have written
 
     def foreign(self) -> int:
-        """How many records there are that this user has not written on this machine: none of them
-        counts."""
+        """The number of records that this user has not written here: none of them counts."""
         return len(foreign(self.place))
 
     def set_foreign_aside(self) -> str:

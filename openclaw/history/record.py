@@ -197,8 +197,7 @@ class Record:
         self.mac = mac
 
     def step(self, *steps: TurnStep, at_once: bool = True) -> int:
-        """Note files that are about to be written; returns the number of the last, by which to void
-        it."""
+        """Note files that are about to be written; the number of the last voids it."""
         self.add(*map(asdict, steps), at_once=at_once)
         return len(self.steps) - 1
 

@@ -195,8 +195,7 @@ class OpenHome:
 
     @property
     def model(self) -> Model:
-        """The model that answers, opened at first use. Ends its preloading: the caller will use
-        the model."""
+        """The model that answers, opened at first use. Ends its preloading."""
         self.preloader.end()
         if self._model is None:
             from openclaw.models.registry import open_model

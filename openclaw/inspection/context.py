@@ -74,8 +74,7 @@ class ContextReport:
         return max(0, self.window - self.used - self.reply)
 
     def as_json(self) -> dict[str, Any]:
-        """Return it for programs. `used` is the sum of the parts; `reply` is kept
-        for the answer."""
+        """Return it for programs. `used` is the sum of the parts; `reply` is for the answer."""
         record = self.record
         return {
             "window": self.window,

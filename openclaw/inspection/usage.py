@@ -185,8 +185,7 @@ def _rate(tokens: int, seconds: float) -> float:
 
 
 def usage_json(turns: Sequence[TurnUsage], session: str = "") -> dict[str, Any]:
-    """Return, for programs, sums in all, by model and by day, and the turns of a single
-    conversation."""
+    """Return, for programs, all sums, those by model and day, and a conversation's turns."""
     shape: dict[str, Any] = {"together": _sums_json(sum_turns("together", turns))}
     shape["models"] = [_sums_json(row) for row in group_turns(turns, lambda turn: turn.model)]
     shape["days"] = [_sums_json(row) for row in group_turns(turns, lambda turn: turn.day)]

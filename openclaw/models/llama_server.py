@@ -330,8 +330,7 @@ def _parameters(xllamacpp: Any, request: LoadRequest) -> Any:
 
 
 def _cores() -> int:
-    """Threads to use: the cores of this process, or half of them when they are probably
-    hyper-threads."""
+    """Threads to use: the cores of this process, or half of them if probably hyper-threads."""
     if hasattr(os, "sched_getaffinity"):
         cores = len(os.sched_getaffinity(0))
     else:

@@ -61,8 +61,7 @@ def is_elsewhere(place: str) -> bool:
 
 
 def _this_machine() -> str:
-    """The name and memory of this machine. `platform.node` would start programs on Windows (Python
-    3.12)."""
+    """Its name and memory. `platform.node` would start programs on Windows (Python 3.12)."""
     name = os.uname().nodename if sys.platform != "win32" else socket.gethostname()
     return f"{name}, {(total_memory() or 0) / 1e9:.0f} GB"
 

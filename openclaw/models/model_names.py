@@ -25,8 +25,7 @@ LOOKUP_SECONDS = 0.2  # how long the first line of a chat waits for the name of 
 
 
 def known_models(host: str) -> list[str]:
-    """The installed chat models as /model takes them: those of Ollama, newest first, then the
-    embedded ones."""
+    """The installed chat models as /model takes them: Ollama's newest first, then embedded ones."""
     names: list[str] = []
     with suppress(ServerAway):
         names = [f"ollama/{name}" for name in chat_models(host)]

@@ -212,8 +212,7 @@ class OllamaModel(ServerModel):
         return tagged in names and model.get("context_length") in (None, 0, window)
 
     def _can_stop(self, request: Request, card: ModelCard) -> bool:
-        """Return True unless it is gpt-oss with a schema, which then returns nothing without
-        thinking."""
+        """Return False for gpt-oss with a schema, which says nothing without thinking."""
         is_gpt_oss = "gptoss" in card.family.replace("-", "") or "gpt-oss" in self._name
         return not (is_gpt_oss and request.schema is not None)
 
@@ -345,8 +344,7 @@ def _only(value: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 
 def shared_start(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The messages that a later request will share: all but the user's newest, which a short text
-    replaces."""
+    """The messages that a later request will share; a short text stands for the user's newest."""
     said = list(messages)
     while said and said[-1].role == "user":
         said.pop()

@@ -96,8 +96,7 @@ def _check_type(kind: Any, value: Any) -> Any:
 
 
 def _check_plain(kind: str, value: Any) -> Any:
-    """The value, if it is a printable text, a boolean, or a number that is finite and not
-    negative."""
+    """The value, if it is a printable text, a boolean, or a finite number from 0 on."""
     if not isinstance(value, _TYPES[kind]) or (kind != "bool" and isinstance(value, bool)):
         raise TypeError(f"not {kind}: {value!r}")
     if kind == "str":

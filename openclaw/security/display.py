@@ -70,8 +70,7 @@ def whole_call(tool: str, arguments: Mapping[str, Any]) -> str:
 
 
 def fold_blanks(text: str) -> str:
-    """The text with a count instead of many blanks or empty lines, which could push the rest out of
-    sight."""
+    """The text with a count of many blanks or empty lines, which could hide the rest."""
     text = _BLANKS.sub(_counter("blanks", " "), _EMPTY.sub("", text))
     return _EMPTY_LINES.sub(_counter("line ends", "\n"), text)
 

@@ -48,14 +48,12 @@ _SHOWN_PLACE = re.compile(
 
 @frozen
 class ForeignFiles:
-    """The known foreign files of one home. The file is read each time, as another process may
-    change it."""
+    """The known foreign files of one home, read each time: another process may change them."""
 
     home: Home
 
     def source(self, path: str) -> str:
-        """Return the source of a file's text, "" for the user's own. The path is relative to the
-        home."""
+        """Return the source of the text of a file of the home, "" for the user's own."""
         return _find_source(path, self._read_sources())
 
     def note(self, path: str, source: str, text: str | None = None) -> None:

@@ -92,8 +92,7 @@ def _replace_value(text: str, value: str, mask: str) -> str:
 
 @dataclass(slots=True)
 class Masker:
-    """The secrets of a home. The file is read when it is needed, and again when another process
-    has changed it."""
+    """The secrets of a home, read when needed, and again after another process changed them."""
 
     path: Path
     now: Callable[[], datetime] = local_time
@@ -375,8 +374,7 @@ def map_texts(value: Any, change: Callable[[str], str]) -> Any:
 
 
 def _in_url(masker: Masker, text: str) -> str:
-    """Reveal each secret escaped, so that it can neither name another host nor begin another part
-    of the URL."""
+    """Reveal each secret escaped, so that it names no other host and begins no part of the URL."""
 
     def escaped(match: Any) -> str:
         value = masker.reveal(match[0])

@@ -226,8 +226,7 @@ def _fill_variables(text: str) -> str:
 def home_programs(
     home: Home, hooks: Mapping[str, Any], servers: Mapping[str, Any]
 ) -> tuple[bool, Sequence[str]]:
-    """Return True when the settings' hooks or servers run files of the home, and the places of
-    these files."""
+    """Return True when hooks or servers run files of the home, and the places of these."""
     root = home.real_root
     lines = [code_words(root, server) for server in read_servers(servers)[0]]
     commands = [each for hook in read_hooks(hooks)[0] for each in hook.commands]

@@ -375,8 +375,7 @@ def _find_assignments(text: str) -> Iterator[Secret]:
 
 
 def _names_secret(stem: str, before: str, more: str) -> bool:
-    """Return False for password_hash, tokenizer, passive and compass. `more` is the rest of the
-    name."""
+    """Return False for password_hash, tokenizer and compass. `more` is the rest of the name."""
     if stem == "pass":
         if _NO_PASS_BEFORE.search(before):
             return False

@@ -81,8 +81,7 @@ class CutText:
 
 
 def cut_to_limits(text: str, limits: ResultLimits, source: str = "") -> CutText:
-    """Cut a text to its beginning and end. `source` names the author of a text that is not the
-    user's."""
+    """Cut a text to its beginning and end. `source` names its author, if not the user."""
     if limits.holds(text):
         return CutText(text)
     length = min(LONGEST_LINE, limits.page // 2)
@@ -178,8 +177,7 @@ def fence_cut(cut: CutText, source: str, turn_changes: TurnChanges) -> str:
 
 
 def to_tool_problem(error: OSError) -> ToolProblem | OpenclawError:
-    """Convert a system error into one for whoever can mend it: the model, or the user (a full
-    disk)."""
+    """Convert a system error into one for the model or, for a full disk, the user to mend."""
     what = f"{error.strerror or error}".lower()
     name = str(error.filename or "").replace("\\", "/").rpartition("/")[2]
     text = f"{name}: {what}" if name else what

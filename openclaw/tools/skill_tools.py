@@ -174,8 +174,7 @@ class TurnSkills:
 
     @property
     def offered(self) -> list[str]:
-        """The names that the model has seen: in the head, in the shortlist of this request, or in a
-        search."""
+        """The names that the model has seen: in the head, this request's shortlist, or a search."""
         return list(dict.fromkeys((*self.listed, *self._near, *self._found)))
 
     @cached_property

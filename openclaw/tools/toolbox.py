@@ -474,8 +474,7 @@ def refuse(
     instead: str = "",
     rule: str = "",
 ) -> RefusedCall:
-    """The refusal of a call, with a line in `turn_changes.refused`. `instead` is what the user
-    wants done."""
+    """The refusal of a call, noted in `turn_changes`. `instead` is what the user wants done."""
     target = f" {action.target}" if action.target else ""
     turn_changes.refused.append(f"{action.tool}{target} ({action.effect}): {why}{advice}")
     text = f"Refused ({why}): {action.tool} was not run. Do not try again; tell the user."
