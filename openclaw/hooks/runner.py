@@ -113,6 +113,7 @@ def _parse_reply(finished: FinishedRun, errors: str) -> HookReply:
         return HookReply(failed=safe_line(finished.stopped))
     text = strip_hidden(finished.text).strip()
     found = json_or_none(text) if len(text) <= MAX_CHARS else None
+    # JSON without a key of ours counts as text.
     reply = found if isinstance(found, dict) and found.keys() & set(KEYS) else {}
     if len(text) > MAX_CHARS:
         text = f"{text[:MAX_CHARS]}\n[Cut: a hook may say {MAX_CHARS:,} characters]"

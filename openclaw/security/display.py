@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from unicodedata import combining, east_asian_width
 
-from openclaw.security.untrusted import show_hidden, show_hidden_in_piece
+from openclaw.security.untrusted import ALWAYS_HIDDEN, show_hidden, visible_sign
 
 MAX_BLANKS = 40
 _LINES = str.maketrans(
@@ -24,14 +24,16 @@ _EMPTY_LINES = re.compile(r"\n{4,}")
 
 
 def harmless(text: str) -> str:
-    """The text, or a piece of one, with visible signs for hidden characters. Newlines and tabs
-    stay; carriage returns, which could overwrite a line, are dropped."""
-    return show_hidden_in_piece(text)
+    """The text, or a piece of a stream, with visible signs for hidden characters. Newlines and tabs
+    stay, and joiners and variants, whose neighbours may be in another piece; soft breaks are
+    dropped, and carriage returns, which could overwrite a line."""
+    plain = re.sub("[\r\u00ad\u200b]", "", text)
+    return ALWAYS_HIDDEN.sub(lambda found: visible_sign(found[0]), plain)
 
 
 def one_line(text: str, width: int = 0) -> str:
     """The text on one line, every control character visible, cut to `width` characters if given."""
-    flat = show_hidden_in_piece(text.translate(_LINES))
+    flat = harmless(text.translate(_LINES))
     return flat if not width or len(flat) <= width else flat[: width - 1] + "\u2026"
 
 

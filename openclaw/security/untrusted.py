@@ -149,7 +149,7 @@ _KEPT = (
     rf"|(?<=[{_JOINED}])[{_JOINERS}](?![{_JOINERS}])"
     rf"|(?<=[0-9#*{_EMOJI}])[\ufe0e\ufe0f](?![{_VARIANTS}])"
 )
-_ALWAYS = re.compile(rf"[{_CONTROL}\x0c{_DIRECTION}{_UNSEEN}]")
+ALWAYS_HIDDEN = re.compile(rf"[{_CONTROL}\x0c{_DIRECTION}{_UNSEEN}]")
 _HIDDEN = re.compile(rf"(?P<kept>{_KEPT})|[{_CONTROL}{_DIRECTION}{_UNSEEN}{_JOINERS}{_VARIANTS}]")
 _ESCAPE = re.compile(
     r"\x1b\[[0-?]{0,64}[ -/]{0,9}[@-~]"  # colours and cursor moves
@@ -174,17 +174,11 @@ def show_hidden(text: str) -> str:
     """Replace hidden characters by signs such as <U+202E>. Newlines and tabs stay. A carriage
     return within a line is shown, as it could overwrite the line."""
     plain = text.replace("\r\n", "\n").replace("\r", "\u240d")
-    plain = _HIDDEN.sub(lambda found: found["kept"] or _visible_sign(found[0]), plain)
-    return re.sub("[\x0c\u2028\u2029]", lambda found: _visible_sign(found[0]), plain)
+    plain = _HIDDEN.sub(lambda found: found["kept"] or visible_sign(found[0]), plain)
+    return re.sub("[\x0c\u2028\u2029]", lambda found: visible_sign(found[0]), plain)
 
 
-def show_hidden_in_piece(text: str) -> str:
-    """Do the same for a piece of a stream. Joiners and variants stay, as their neighbours may be in
-    another piece; carriage returns and soft breaks are dropped."""
-    return _ALWAYS.sub(lambda found: _visible_sign(found[0]), re.sub("[\r\u00ad\u200b]", "", text))
-
-
-def _visible_sign(character: str) -> str:
+def visible_sign(character: str) -> str:
     code = ord(character)
     if code < 0x20:
         return chr(0x2400 + code)

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.security.untrusted import find_hidden, show_hidden, show_hidden_in_piece, strip_hidden
+from openclaw.security.display import harmless
+from openclaw.security.untrusted import find_hidden, show_hidden, strip_hidden
 
 UNSEEN = [
     *("\u202e", "\u2066", "\u200e", "\u061c"),  # direction
@@ -85,8 +86,8 @@ def test_a_carriage_return_that_could_write_over_a_line_is_shown() -> None:
 
 
 def test_a_piece_of_a_stream_keeps_what_may_belong_to_its_neighbour() -> None:
-    assert show_hidden_in_piece("\u200d\U0001f469") == "\u200d\U0001f469"
-    assert show_hidden_in_piece("a\x1b[2J\r\u202e\U000e0041") == "a\u241b[2J<U+202E><U+E0041>"
+    assert harmless("\u200d\U0001f469") == "\u200d\U0001f469"
+    assert harmless("a\x1b[2J\r\u202e\U000e0041") == "a\u241b[2J<U+202E><U+E0041>"
 
 
 @given(st.text())
