@@ -58,32 +58,6 @@ _TOO_LARGE = re.compile(
 )
 
 
-def retry_refused(
-    attempt: Callable[[], T],
-    server: str,
-    waits: Sequence[float],
-    cut: Callable[[], object],
-    expected: str = "",
-) -> Generator[Waiting, None, T]:
-    """The value of `attempt()`, which `cut` ends from another thread. While the connection is
-    refused, yields a chunk that says so and tries again after each of `waits` seconds. Raises the
-    last ServerAway. See `without_retries`.
-
-    A chunk also says when the server is silent for some seconds; `expected` is how long that may
-    take."""
-    silent = f"waiting for {server}{f' ({expected})' if expected else ''}"
-    left = iter(waits if is_patient() else ())
-    while True:
-        try:
-            return (yield from run_beside(attempt, cut, silent))
-        except ServerAway as error:
-            seconds = next(left, None) if refused(error) else None
-            if seconds is None:
-                raise
-        yield Waiting(f"{server} refuses the connection, trying again in {seconds:g} s")
-        time.sleep(seconds)
-
-
 def run_beside(
     attempt: Callable[[], T], cut: Callable[[], object], silent: str = ""
 ) -> Generator[Waiting, None, T]:
@@ -214,13 +188,6 @@ def _too_large(text: str, line: str) -> PromptTooLarge:
 
 def is_too_large(text: str) -> bool:
     return _TOO_LARGE.search(text) is not None
-
-
-def to_broken_stream(server: str, pieces: int, why: str = "") -> ModelFailed:
-    """The error for a stream that ended before the reply did."""
-    reason = f" ({error_line(why)})" if why else ""
-    what = f"broke the reply off after {pieces} pieces" if pieces else "gave no answer"
-    return ModelFailed(f"{server} {what}{reason}", "ask again; see its log")
 
 
 def _has_input(line: socket.socket) -> bool:
@@ -371,13 +338,35 @@ class HttpClient:
 
 class ServerModel:
     """What the models of a server share: `server` is its name for the user, `advice` what to do
-    when it is away."""
+    when it is away. `waits` are the seconds between tries while it refuses the connection."""
 
     advice = ""
 
-    def __init__(self, server: str, client: HttpClient) -> None:
-        self._server, self._client = server, client
+    def __init__(
+        self, server: str, client: HttpClient, waits: Sequence[float] = RETRY_WAITS
+    ) -> None:
+        self._server, self._client, self._waits = server, client, waits
         self.reading_rate = 0.0
+
+    def retry_refused(
+        self, attempt: Callable[[], T], expected: str = ""
+    ) -> Generator[Waiting, None, T]:
+        """The value of `attempt()`. While the connection is refused, yields a chunk that says so
+        and tries again. Raises the last ServerAway. See `without_retries`.
+
+        A chunk also says when the server is silent for some seconds; `expected` is how long that
+        may take."""
+        silent = f"waiting for {self._server}{f' ({expected})' if expected else ''}"
+        left = iter(self._waits if is_patient() else ())
+        while True:
+            try:
+                return (yield from run_beside(attempt, self.cut, silent))
+            except ServerAway as error:
+                seconds = next(left, None) if refused(error) else None
+                if seconds is None:
+                    raise
+            yield Waiting(f"{self._server} refuses the connection, trying again in {seconds:g} s")
+            time.sleep(seconds)
 
     def cut(self) -> None:
         """Break the connection off, from any thread."""
@@ -426,12 +415,18 @@ class ServerModel:
             raise UsageError(said, hint or "") from error
         except (OSError, HTTPException) as error:
             pieces = heard.pieces if heard else 0
-            raise to_broken_stream(self._server, pieces, str(error)) from error
+            raise self._broken_stream(pieces, str(error)) from error
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise ModelFailed(
                 f"{self._server} sent what is not a chat reply: {error_line(str(error))}",
                 "ask again; if it stays, look at its log or at what stands between",
             ) from error
+
+    def _broken_stream(self, pieces: int, why: str = "") -> ModelFailed:
+        """The error for a stream that ended before the reply did."""
+        reason = f" ({error_line(why)})" if why else ""
+        what = f"broke the reply off after {pieces} pieces" if pieces else "gave no answer"
+        return ModelFailed(f"{self._server} {what}{reason}", "ask again; see its log")
 
     def _to_openclaw_error(self, refusal: ServerRefusal) -> OpenclawError:
         line = error_line(str(refusal)) or "nothing"

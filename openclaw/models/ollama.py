@@ -51,9 +51,7 @@ from openclaw.models.http_client import (
     bytes_for,
     dump,
     read_object,
-    retry_refused,
     run_beside,
-    to_broken_stream,
 )
 from openclaw.models.profile import full_name, with_profile
 
@@ -90,12 +88,11 @@ class OllamaModel(ServerModel):
     ) -> None:
         self._name, self._profiles = name, profiles
         self._url = base_url(host)
-        super().__init__(f"Ollama at {self._url}", OllamaClient(self._url))
+        super().__init__(f"Ollama at {self._url}", OllamaClient(self._url), retry_waits)
         self._window = window
         # Ollama reads seconds only as a number; as text they would lack a unit.
         is_number = re.fullmatch(r"-?\d+", keep_alive)
         self._keep_alive = int(keep_alive) if is_number else keep_alive
-        self._waits = retry_waits
         self._card: ModelCard | None = None
         self._last_used = float("-inf")
         self._asked_ahead: tuple[float, bool] | None = None
@@ -173,7 +170,7 @@ class OllamaModel(ServerModel):
 
     def _read_card(self) -> Generator[Waiting, None, ModelCard]:
         if self._card is None:
-            card = yield from retry_refused(self._show, self._server, self._waits, self.cut)
+            card = yield from self.retry_refused(self._show)
             self._card = with_profile(replace(card, server=self._url), self._profiles)
         return self._card
 
@@ -221,13 +218,10 @@ class OllamaModel(ServerModel):
     ) -> Generator[Chunk, None, Reply]:
         heard = OllamaReply(request.messages)
         body = self._body(request, think, card)
-        parts, part = yield from retry_refused(
+        parts, part = yield from self.retry_refused(
             lambda: self._open(
                 self._client.stream("/api/chat", body, bytes_for(body["options"]["num_predict"]))
             ),
-            self._server,
-            self._waits,
-            self.cut,
             self._reading_estimate(body),
         )
         with self._translate_errors(heard), closing(self._follow(part, parts)) as followed:
@@ -235,7 +229,7 @@ class OllamaModel(ServerModel):
                 yield from heard.take(part)
                 self._last_used = time.monotonic()
             if heard.last is None:
-                raise to_broken_stream(self._server, heard.pieces)
+                raise self._broken_stream(heard.pieces)
             self._session = request.session
             reply = heard.reply(heard.last)
         used = reply.usage.prompt_tokens + reply.usage.generated_tokens

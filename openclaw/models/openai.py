@@ -61,9 +61,9 @@ class OpenAIModel(http_client.ServerModel):
         self._name = name
         self._url = (base_url or HOSTED).rstrip("/")
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        super().__init__(f"the server at {self._url}", HttpClient(self._url, headers))
+        client = HttpClient(self._url, headers)
+        super().__init__(f"the server at {self._url}", client, retry_waits)
         self._key_env = api_key_env
-        self._waits = retry_waits
         self._format = "json_schema"
         self._refused: set[str] = set()
         card = ModelCard(
@@ -84,14 +84,12 @@ class OpenAIModel(http_client.ServerModel):
     def stream(self, request: Request) -> Iterator[Chunk]:
         """See `Model`."""
         heard = StreamedReply()
-        events, event = yield from http_client.retry_refused(
-            lambda: self._open(self._events(request)), self._server, self._waits, self.cut
-        )
+        events, event = yield from self.retry_refused(lambda: self._open(self._events(request)))
         with self._translate_errors(heard), closing(self._follow(event, events)) as followed:
             for event in followed:
                 yield from heard.take(event)
             if not heard.finished:
-                raise http_client.to_broken_stream(self._server, heard.pieces)
+                raise self._broken_stream(heard.pieces)
             details = heard.told.get("prompt_tokens_details") or {}
             reply = heard.reply(cached_tokens=details.get("cached_tokens") or 0)
         yield reply

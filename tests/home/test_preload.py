@@ -14,7 +14,7 @@ from openclaw.errors import ModelMissing, ServerAway
 from openclaw.home.open_home import Preloader
 from openclaw.messages import Message, Waiting
 from openclaw.models.base import Chunk, Request
-from openclaw.models.http_client import retry_refused
+from openclaw.models.http_client import HttpClient, ServerModel
 from tests.fakes.ollama_server import FakeOllama
 from tests.fakes.scripted import ScriptedModel
 from tests.fakes.talk import Talk, talk
@@ -133,11 +133,12 @@ def test_a_server_that_refuses_is_not_asked_again_by_a_reading(ahead: Preloader)
         asked.append(1)
         raise ServerAway("away") from ConnectionRefusedError()
 
-    ahead.begin(lambda: list(retry_refused(attempt, "it", (0.0, 0.0), lambda: None)))  # type: ignore[arg-type, return-value]
+    server = ServerModel("it", HttpClient("http://localhost", {}), (0.0, 0.0))
+    ahead.begin(lambda: list(server.retry_refused(attempt)))  # type: ignore[arg-type, return-value]
     ahead.end()
     assert len(asked) == 1
     with pytest.raises(ServerAway):
-        list(retry_refused(attempt, "it", (0.0, 0.0), lambda: None))
+        list(server.retry_refused(attempt))
     assert len(asked) == 4
 
 
