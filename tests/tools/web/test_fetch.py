@@ -7,6 +7,7 @@ import random
 import shutil
 import ssl
 import subprocess
+import threading
 import time
 import tracemalloc
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,7 @@ from openclaw.messages import ToolCall
 from openclaw.models.http_client import trusted_authorities
 from openclaw.security.network import Resolve, read_url
 from openclaw.security.policy import Policy
+from openclaw.stopping import stopped_by
 from openclaw.tools.toolbox import Toolbox
 from openclaw.tools.web.http_get import FetchOptions, check_redirect, fetch
 from openclaw.tools.web.web_tools import PAGE_CHARS, SeenPages, WebPages, parts_of
@@ -238,6 +240,19 @@ def test_a_name_server_that_does_not_answer_is_left_too() -> None:
     with pytest.raises(ToolProblem, match=r"within 0.2 seconds"):
         fetch(read_url("http://slow.example/"), FetchOptions(resolve=hang, seconds=0.2))
     assert time.monotonic() - start < 3
+
+
+def test_a_turn_that_is_stopped_does_not_wait_for_a_name() -> None:
+    stop, ends = threading.Event(), threading.Event()
+
+    def hang(host: str, port: int) -> Sequence[str]:
+        stop.set()
+        ends.wait()
+        return [PUBLIC]
+
+    with stopped_by(stop), pytest.raises(KeyboardInterrupt):
+        fetch(read_url("http://slow.example/"), FetchOptions(resolve=hang))
+    ends.set()
 
 
 def test_redirects_share_the_time() -> None:
