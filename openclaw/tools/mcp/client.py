@@ -197,9 +197,9 @@ class Connection:
             web = transport.open_web(fill_or_fail(server.url, os.environ), headers)
             streams = await stack.enter_async_context(web)
         else:
-            start = stack.enter_context(starter.prepare(server))
+            words, folder, variables = stack.enter_context(starter.prepare(server))
             log = starter.home.private / "logs" / f"mcp-{tool_name_part(server.name)}.log"
-            pipe = transport.open_pipe(start.words, start.environment, start.folder, log)
+            pipe = transport.open_pipe(words, variables, folder, log)
             self._pipe, streams = await stack.enter_async_context(pipe)
         info = Implementation(name="openclaw", version=__version__)
         self._client = await stack.enter_async_context(

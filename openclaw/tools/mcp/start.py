@@ -48,13 +48,8 @@ KIND = "mcp"
 TRUST = "openclaw mcp trust"
 
 
-@frozen
-class ServerCommand:
-    """How a server process is started: its command words, its folder, its variables."""
-
-    words: tuple[str, ...]
-    folder: Path
-    environment: Mapping[str, str]
+ServerCommand = tuple[Sequence[str], Path, Mapping[str, str]]
+"""The words that start a server, its folder and its variables."""
 
 
 @frozen
@@ -119,7 +114,7 @@ class ServerStarter:
             environment |= {"PYTHONSAFEPATH": "1"} if safe else {}
             environment |= {name: copies.text(text) for name, text in given.items()}
             program = _find_program(root, server, words[0], environment.get("PATH"))
-            yield ServerCommand((program, *words[1:]), folder, environment)
+            yield (program, *words[1:]), folder, environment
 
 
 def _find_program(root: Path, server: Server, word: str, path: str | None) -> str:

@@ -394,6 +394,6 @@ def test_a_program_that_is_exchanged_all_the_time_is_never_the_other_one(home: H
         for number in range(10_000):
             if ran and number >= 100:
                 break
-            with suppress(AwayError, FileNotFoundError), starts.prepare(one) as start:
-                ran.append((start.folder / start.words[1]).read_text("utf-8"))
+            with suppress(AwayError, FileNotFoundError), starts.prepare(one) as (words, folder, _):
+                ran.append((folder / words[1]).read_text("utf-8"))
     assert ran and set(ran) == {TELLING}
