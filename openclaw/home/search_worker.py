@@ -120,7 +120,7 @@ def answer(search: Search, request: Mapping[str, Any]) -> dict[str, Any]:
     """The reply to one request: a result or a problem, and notices for the user."""
     reply: dict[str, Any] = {"id": request["id"]}
     try:
-        reply["result"] = _do(search, request)
+        reply["result"] = _answer(search, request)
     except (OpenclawError, ToolProblem, OSError) as error:
         reply["problem"] = str(error)
     reply["notices"], search.notices[:] = list(search.notices), []
@@ -128,7 +128,7 @@ def answer(search: Search, request: Mapping[str, Any]) -> dict[str, Any]:
     return reply
 
 
-def _do(search: Search, request: Mapping[str, Any]) -> Any:
+def _answer(search: Search, request: Mapping[str, Any]) -> Any:
     """The result of a request: passages for a prompt, hits of a search, or lines of a file."""
     match request["do"]:
         case "recall":

@@ -201,7 +201,7 @@ class Clock:
         """Run a function and wait for its value until the time is up: the system's name look-up has
         no limit of its own. A call that hangs stays behind in its thread."""
         call = BackgroundCall(lambda feed: feed(function()), name="name look-up")
-        return next(found for found in call.pieces() if self.left() and found)
+        return next(found for found in call.pieces() if self.left() and found is not None)
 
 
 class Guard(httpcore.NetworkBackend):
