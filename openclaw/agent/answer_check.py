@@ -51,16 +51,11 @@ WHICH = "Tell the user that no to-do has these words, and ask which one is meant
 ONLY_TODAY = (
     "The date {day} is today's and stands in no file. Answer from the files, or without a date."
 )
-FEWEST_LETTERS = 25
-"""A shorter text may be a name or a figure, which has no language."""
-FEWEST_SIGNS = 6
-"""The same in Chinese and Japanese."""
-SHORTEST_SPEECH = 60
-"""Characters; a short answer such as "All right." is enough."""
-LEAST_TOLD = 0.2
-"""A sentence that is less likely than this to tell a deed or a fact tells none."""
-LONGEST_REFUSAL = 300
-"""Characters; a longer answer has told something."""
+FEWEST_LETTERS = 25  # a shorter text may be a name or a figure, which has no language
+FEWEST_SIGNS = 6  # the same in Chinese and Japanese
+SHORTEST_SPEECH = 60  # characters; a short answer such as "All right." is enough
+LEAST_TOLD = 0.2  # a sentence that is less likely than this to tell a deed or a fact tells none
+LONGEST_REFUSAL = 300  # characters; a longer answer has told something
 FEWEST_DIGITS, LEAST_UNDIVIDED = 7, 9
 """Digits of a telephone number with and without marks between them; shorter figures are computed
 and rounded in many ways."""

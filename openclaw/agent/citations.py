@@ -26,8 +26,7 @@ from openclaw.storage.home import Home
 from openclaw.storage.text import without_comments
 from openclaw.types import Shown, ToolProblem
 
-Place = tuple[str, int, int]
-"""A path of the home, first and last line, from 1, inclusive."""
+Place = tuple[str, int, int]  # a path of the home, first and last line, from 1, inclusive
 ReadLines = Callable[[str], Sequence[str] | None]
 """Returns the present lines of a file; an empty sequence when unknown, None without the file."""
 
@@ -50,13 +49,10 @@ _EXTENSIONS = frozenset(
 _PROSE = frozenset("md markdown txt rst org".split())
 """In other files a number beyond the end is a port or the like."""
 _NUMBER = re.compile(r"\d{1,9}")
-_NEAR = 24
-"""Characters between a file and its line in a text that names both."""
+_NEAR = 24  # characters between a file and its line in a text that names both
 
-MOST = 3
-"""Lines that are reported as sources of an answer."""
-MAX_LINES = 1000
-"""Lines that one citation can name."""
+MOST = 3  # lines that are reported as sources of an answer
+MAX_LINES = 1000  # lines that one citation can name
 
 
 @frozen

@@ -29,8 +29,7 @@ reply; returns the text, "" when there is none."""
 
 OUTLINE_SHARE = 0.4
 """The part of a summary that the model's words may take; the rest is for the working notes."""
-MAX_PROPOSED = 20
-"""Facts that one compaction proposes."""
+MAX_PROPOSED = 20  # facts that one compaction proposes
 LEAST_EXCHANGES = 3
 """For fewer exchanges the model is asked only on the user's order: it is slow and would say little.
 """
@@ -117,8 +116,7 @@ def _read_json(reply: str) -> dict[str, Any]:
 
 # -------- the outline
 
-LONGEST_LINE = 140
-"""Characters of a line."""
+LONGEST_LINE = 140  # characters of a line
 
 LISTS: Mapping[str, int] = {"done": 6, "decisions": 6, "open": 3, "identifiers": 8}
 """The lists of an outline and how many lines each keeps."""

@@ -17,8 +17,7 @@ from openclaw.storage.safe_open import read_text
 
 WIDTH = 79
 LONGEST_TODO = 34
-SHORT_PROMPT = 48
-"""Characters of a prompt that fit one line; longer ones take a second."""
+SHORT_PROMPT = 48  # characters of a prompt that fit one line; longer ones take a second
 
 
 @frozen

@@ -332,10 +332,8 @@ def _load_check() -> ModuleType:
     return answer_check
 
 
-SMALLEST, LARGEST = 20, 200
-"""Characters of a repeated piece."""
-FEW_BYTES = 5
-"""Different bytes of a piece that draws a rule."""
+SMALLEST, LARGEST = 20, 200  # characters of a repeated piece
+FEW_BYTES = 5  # different bytes of a piece that draws a rule
 
 
 def is_stuck(text: str) -> bool:

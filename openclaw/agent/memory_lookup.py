@@ -47,8 +47,7 @@ a row of its table does: of a .csv a search finds the headings without rows, and
 """
 MAX_DAY_NOTES = 2
 """Notes of the days that a question names go along whole, if they are short and no more."""
-SURELY_ABOUT = 0.5
-"""A passage over this score surely is about what a prompt is about."""
+SURELY_ABOUT = 0.5  # a passage over this score surely is about what a prompt is about
 MAX_DUE = 20
 """To-dos that are told to be due on a day that a question names or before it, the first ones."""
 UNTIL = re.compile(
@@ -58,8 +57,7 @@ UNTIL = re.compile(
 OWN, GENERAL = ("recall", "todo_list"), ("know", "web")
 """The labels of questions for something of the user's own, and for what everybody may know."""
 WORKSPACE = "workspace/"
-MAX_FILES = 12
-"""Files of the workspace that are offered by their names."""
+MAX_FILES = 12  # files of the workspace that are offered by their names
 MAX_TODOS = 8
 """Open to-dos that go with a question about which no file says anything, as they may be its answer
 in whatever words and language it is asked, and with what may be about one of them."""

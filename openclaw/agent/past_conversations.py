@@ -13,12 +13,9 @@ from openclaw.sessions.session_search import SessionHit, SessionMessages, read_t
 OTHER_CONVERSATIONS = "earlier conversations"
 RECALLED, RECALLED_LENGTH = 2, 240
 """Archived messages that go with a prompt about them, and characters of each."""
-MAX_TERMS = 12
-"""Telling words of a prompt; of a prompt with more, half must be in a message."""
-REPLY = 120
-"""Characters of the answer to a message that was found."""
-ALIKE = 20
-"""Hits to read for each hit wanted, as many may have the same text."""
+MAX_TERMS = 12  # telling words of a prompt; of a prompt with more, half must be in a message
+REPLY = 120  # characters of the answer to a message that was found
+ALIKE = 20  # hits to read for each hit wanted, as many may have the same text
 
 
 @dataclass(slots=True)

@@ -42,8 +42,7 @@ MORE_SKILLS = (
     "{} more skills are not listed. Those that may fit a request are named beside it; find_skill "
     "looks for others."
 )
-MAX_ABOUT = 1024
-"""Characters of a description; the standard allows no more."""
+MAX_ABOUT = 1024  # characters of a description; the standard allows no more
 
 COMMENT = re.compile(r"^[ \t]*<!--.*?-->[ \t]*\n?|[ \t]*<!--.*?-->", re.DOTALL | re.MULTILINE)
 SUPERSEDED = re.compile(
@@ -63,10 +62,8 @@ SOURCES = {
     "memory": "memory/MEMORY.md",
 }
 REQUIRED = ("soul", "agents", "user")
-REMEMBERED = "memory"
-"""The part of the head that is memory; the others are instructions."""
-MAX_BYTES = 1_000_000
-"""Bytes read of a file of the head; a window holds far less."""
+REMEMBERED = "memory"  # the part of the head that is memory; the others are instructions
+MAX_BYTES = 1_000_000  # bytes read of a file of the head; a window holds far less
 
 
 @frozen

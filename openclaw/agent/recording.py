@@ -23,8 +23,7 @@ from openclaw.types import Change, TurnChanges
 
 NOT_SAVED = "(a prompt that was not saved)"
 """The subject of a turn that changed files while conversations are not saved."""
-MAX_SHOWN = 200_000
-"""Bytes of a file before and after a change; a change of more is not shown."""
+MAX_SHOWN = 200_000  # bytes of a file before and after a change; a change of more is not shown
 
 
 class Recording:

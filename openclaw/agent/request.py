@@ -47,10 +47,8 @@ MARGIN = 32
 Parts = tuple[HeadPart, ...]
 
 
-MAX_BYTES_A_TOKEN = 6
-"""Of a whole request; English prose has between four and five."""
-CLEARLY = 0.75
-"""A request that is nearer to the limit is counted."""
+MAX_BYTES_A_TOKEN = 6  # of a whole request; English prose has between four and five
+CLEARLY = 0.75  # a request that is nearer to the limit is counted
 
 
 @dataclass(slots=True)

@@ -29,8 +29,7 @@ from openclaw.storage.safe_open import LARGEST_KEPT, NotOrdinary, decode, parse_
 from openclaw.types import FileContent
 
 LOCK_SECONDS = 2.0
-ATTEMPTS = 8
-"""Times that another device may push first."""
+ATTEMPTS = 8  # times that another device may push first
 
 
 @dataclass(slots=True)

@@ -31,13 +31,10 @@ from openclaw.types import ToolProblem, TurnChanges
 
 FILE = "offered.txt"
 AT_START = "-"
-LONGEST_PROMPT = 120
-"""Characters; the prompt is shown in full, so a longer one is not offered."""
-MAX_SEARCHED = 2_000
-"""Characters at the end of an answer that are searched for what it promises."""
+LONGEST_PROMPT = 120  # characters; the prompt is shown in full, so a longer one is not offered
+MAX_SEARCHED = 2_000  # characters at the end of an answer that are searched for what it promises
 MAX_BYTES = 200_000
-MAY_PROMISE = 0.5
-"""How probable a promise is that is offered as a to-do; the user decides about it."""
+MAY_PROMISE = 0.5  # how probable a promise is that is offered as a to-do; the user decides about it
 PEOPLE = ("memory/MEMORY.md", "memory/people.md")
 _LINK = re.compile(r"://|\bwww\.|\b[\w-]{2,}\.[a-z]{2,}(?:\b|/)", re.IGNORECASE)
 _LIST_OF_SHOPPING = re.compile(r"shop|grocer|einkauf|courses|compra|spesa", re.IGNORECASE)

@@ -58,13 +58,10 @@ from openclaw.tools.skill_tools import TurnSkills, fill_instructions, find_user_
 from openclaw.types import Shown, ToolProblem, TurnChanges, timestamp
 
 ELSEWHERE = "The user works in {folder}, outside the home. Name its files by their whole paths."
-LARGEST_SEED = 2**31 - 1
-"""Servers take a signed number of 32 bits."""
+LARGEST_SEED = 2**31 - 1  # servers take a signed number of 32 bits
 AFTER_REQUEST = ("openclaw.agent.answer_check", "openclaw.agent.after_answer")
-SENT_SECONDS = 0.02
-"""After this time the request has been sent."""
-MAX_EARLIER = 8
-"""Messages of the conversation that may say which to-do is meant."""
+SENT_SECONDS = 0.02  # after this time the request has been sent
+MAX_EARLIER = 8  # messages of the conversation that may say which to-do is meant
 MAX_LISTED = 1_000
 """Files of the workspace whose names are compared with a prompt: they take some milliseconds."""
 

@@ -37,8 +37,7 @@ from openclaw.types import BeforeWrite, record_no_write
 if TYPE_CHECKING:
     from openclaw.memory.notes import Notes
 
-TAIL_LINES = 3
-"""Last lines of a command's output that are shown while it runs."""
+TAIL_LINES = 3  # last lines of a command's output that are shown while it runs
 
 
 def make_toolbox(

@@ -19,28 +19,21 @@ from openclaw.models.token_count import Meter
 from openclaw.security.display import value_text
 from openclaw.tools.results import PAGE_CHARS, ResultLimits
 
-INPUT_SHARE = 0.75
-"""The part of the window that a request may fill; the rest is for the reply."""
+INPUT_SHARE = 0.75  # the part of the window that a request may fill; the rest is for the reply
 
-MAX_SHARE = 0.9
-"""The part that head and newest exchange alone may fill; the reply is then short."""
+MAX_SHARE = 0.9  # the part that head and newest exchange alone may fill; the reply is then short
 
-TARGET = 0.6
-"""Cuts leave at most this part of that limit filled, where they can."""
+TARGET = 0.6  # cuts leave at most this part of that limit filled, where they can
 
-KEPT = 2
-"""Exchanges before the newest that are compacted last."""
+KEPT = 2  # exchanges before the newest that are compacted last
 
-KEPT_SHARE = 0.2
-"""The part of the limit up to which further exchanges are kept."""
+KEPT_SHARE = 0.2  # the part of the limit up to which further exchanges are kept
 
-SUMMARY_SHARE = 0.13
-"""The part of the limit, less head and tools, that a summary may take."""
+SUMMARY_SHARE = 0.13  # the part of the limit, less head and tools, that a summary may take
 
 LARGEST_SUMMARY, LEAST_SUMMARY = 3_000, 60
 
-LONGEST_ARGUMENT = 120
-"""Characters of an argument that a shortened call still shows."""
+LONGEST_ARGUMENT = 120  # characters of an argument that a shortened call still shows
 
 ToMessages = Callable[[Entry], list[Message]]
 
@@ -132,10 +125,8 @@ def summary_room(left: int) -> int:
 
 # -------- the length of a result
 
-USUAL_HEAD = 1_000
-"""Tokens of the starter home's first request."""
-MAX_RESULT, LEAST_RESULT = 0.3, 0.08
-"""Shares of the window that one result may take."""
+USUAL_HEAD = 1_000  # tokens of the starter home's first request
+MAX_RESULT, LEAST_RESULT = 0.3, 0.08  # shares of the window that one result may take
 CHARS_A_TOKEN = 3.5
 
 

@@ -16,10 +16,8 @@ from openclaw.security.display import columns, harmless, one_line
 from openclaw.storage.text import replace_bad_bytes
 
 Item = TypeVar("Item")
-Shape = Mapping[str, Any]
-"""A thing that was found, as its JSON."""
-Column = str | Callable[[Shape], object]
-"""The key of a shape, or a function of it."""
+Shape = Mapping[str, Any]  # a thing that was found, as its JSON
+Column = str | Callable[[Shape], object]  # the key of a shape, or a function of it
 
 DIFF_COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"}
 LEAST_WIDTH = 40

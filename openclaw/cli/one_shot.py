@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from openclaw.storage.home import Home
 
 
-BELL_SECONDS = 10.0
-"""After such a wait the user may be looking elsewhere."""
+BELL_SECONDS = 10.0  # after such a wait the user may be looking elsewhere
 
 
 def answer_once(

@@ -15,8 +15,7 @@ from openclaw.server.remote_agent import RemoteAgent
 from openclaw.server.server_client import RunningServer
 from openclaw.server.wire import PromptRequest
 
-AS_SET = PromptRequest("")
-"""No options: all is as the settings say."""
+AS_SET = PromptRequest("")  # no options: all is as the settings say
 
 
 def open_agent(

@@ -22,8 +22,7 @@ from openclaw.storage.program import is_started_by_agent
 from openclaw.storage.text import write_text
 
 TOO_SOON_SECONDS = 0.3
-PASTED_SECONDS = 0.05
-"""A line that is followed by more input so soon was pasted."""
+PASTED_SECONDS = 0.05  # a line that is followed by more input so soon was pasted
 CONTINUED_SECONDS = 0.2
 
 
@@ -155,8 +154,7 @@ else:
 
 MAX_CHOICES = 10
 QUESTION = "Number or part of the name, Enter for none: "
-Choice = tuple[str, str]
-"""The value that is chosen, and the line that shows it."""
+Choice = tuple[str, str]  # the value that is chosen, and the line that shows it
 LETTERS = {"yes": "y", "no": "n", "skip": "s", "quit": "q", "view": "v"}
 YES_WORDS = frozenset("yes y yes,please yesplease ja ja,bitte jabitte oui sí si sì".split())
 

@@ -36,10 +36,8 @@ if TYPE_CHECKING:
     from rich.segment import Segment
 
 
-STATUS_SECONDS = 0.3
-"""A shorter wait gets no status line."""
-PAUSE_SECONDS = 1.0
-"""An answer that pauses so long gets a status line too."""
+STATUS_SECONDS = 0.3  # a shorter wait gets no status line
+PAUSE_SECONDS = 1.0  # an answer that pauses so long gets a status line too
 MAX_TAIL = 3
 WAITING_FOR_MODEL = "waiting for the model"
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from openclaw.tools.mcp.start import ServerStarter
 
 
-ROWS_AROUND = 6
-"""Rows of the screen for the name of the home, the question and the reply."""
+ROWS_AROUND = 6  # rows of the screen for the name of the home, the question and the reply
 
 
 def ensure_trusted(home: Home, *, reading: bool) -> Home:

@@ -33,8 +33,7 @@ passage; when there are several, separated by `;`, one of them is enough). Run t
 """
 
 _TABLE = NEW[NEW.index("|") :]
-_SEVERAL = re.compile(r';(?=(?:[^"]*"[^"]*")*[^"]*$)')
-"""A semicolon outside quotes."""
+_SEVERAL = re.compile(r';(?=(?:[^"]*"[^"]*")*[^"]*$)')  # a semicolon outside quotes
 
 
 @frozen

@@ -39,11 +39,9 @@ from openclaw.stopping import stopped_after
 
 Found = dict[str, Any]
 RUNS = 3
-WRITTEN = 32
-"""Tokens of one run that measures the writing speed."""
+WRITTEN = 32  # tokens of one run that measures the writing speed
 THOUGHT = 256
-SPOKEN = 60
-"""A reply with so many characters and no thought at its beginning will not have one."""
+SPOKEN = 60  # a reply with so many characters and no thought at its beginning will not have one
 _FENCE = re.compile(r"\A```\w*\s*(.*?)\s*```\Z", re.DOTALL)
 _TAGS = re.compile(r"<think(?:ing)?>(.*?)(?:</think(?:ing)?>|\Z)", re.DOTALL)
 
@@ -368,8 +366,7 @@ def time_limit(seconds: float) -> Iterator[None]:
             raise TooLate(told, "look at the server's log") from None
 
 
-PATIENCE_SECONDS = 10.0
-"""For an answer from memory, as /api/ps and /api/show are."""
+PATIENCE_SECONDS = 10.0  # for an answer from memory, as /api/ps and /api/show are
 
 
 @frozen

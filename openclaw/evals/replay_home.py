@@ -39,8 +39,7 @@ from openclaw.storage.safe_open import (
 from openclaw.storage.scratch import temporary_folder
 from openclaw.types import Mode, to_timestamp
 
-COPIED = ("workspace", "memory", "skills", ".agents")
-"""The folders that tools may use."""
+COPIED = ("workspace", "memory", "skills", ".agents")  # the folders that tools may use
 PRIVATE = ("learned.json", "cache/mcp.json", "cache/tokens.json", "cache/counts.json")
 """Private files that shape a prompt. Secrets are not copied: they stay in memory."""
 TODOS, MEMORY = "memory/TODO.md", SOURCES["memory"]

@@ -164,8 +164,7 @@ def add_to_suite(store: SessionStore, ref: str, folder: Path) -> tuple[Path, Pat
 
 
 SUFFIX = ".expect.md"
-EVERY = 0
-"""In place of the number of a turn: all of them."""
+EVERY = 0  # in place of the number of a turn: all of them
 Check = Literal["contains", "lacks", "matches", "calls", "calls not", "same", "same calls"]
 
 _ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(.*\S)")
@@ -211,8 +210,7 @@ class Expectation:
         return _CHECKS[self.check][1].format(self.value or "any tool")
 
 
-DEFAULT = Expectation(EVERY, "same calls")
-"""The expectations without a file."""
+DEFAULT = Expectation(EVERY, "same calls")  # the expectations without a file
 
 
 def read_expectations(text: str) -> tuple[list[Expectation], list[str]]:

@@ -239,8 +239,7 @@ def _info(relative: str, status: os.stat_result, kind: bytes) -> tarfile.TarInfo
 
 VERSION = 1
 MANIFEST = "openclaw-backup.json"
-TOP = "home"
-"""The folder in the archive that holds the home."""
+TOP = "home"  # the folder in the archive that holds the home
 BLOCK = 1 << 20
 BROKEN = (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError)
 """What Python raises for an archive that is cut off or damaged."""

@@ -26,8 +26,7 @@ from openclaw.storage.lock import hold_lock
 from openclaw.storage.merged_save import SaveConflict, save_over
 from openclaw.storage.safe_open import BOM, bytes_or_none, check_no_links, is_ordinary
 
-ROUNDS = 4
-"""Hidden characters, then the secrets they were in, then what is the same without them."""
+ROUNDS = 4  # hidden characters, then the secrets they were in, then what is the same without them
 LOCK_SECONDS = 10.0
 SKIPPED = ("memory/TESTS.md",)
 

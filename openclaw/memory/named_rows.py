@@ -24,16 +24,12 @@ from openclaw.nlp.skill_instructions import escape_literal
 from openclaw.nlp.words import significant_words
 from openclaw.storage.file_kinds import kind_by_name
 
-MOST_NAMED = 3
-"""More rows than this are not named but meant together."""
-MAX_CHARS = 100_000
-"""Characters; a longer file is not read for rows."""
+MOST_NAMED = 3  # more rows than this are not named but meant together
+MAX_CHARS = 100_000  # characters; a longer file is not read for rows
 MOST_NEW, LONGEST_NUMBER = 50, 9
 """A number so little above the last one is that of a new row, and the digits that it may have."""
-BEGINNING = 5
-"""Letters that two forms of a word have in common ("Auftrag", "auftraege.csv")."""
-HALF = 0.5
-"""The share of the words of a cell that name its row: of a person, the first name."""
+BEGINNING = 5  # letters that two forms of a word have in common ("Auftrag", "auftraege.csv")
+HALF = 0.5  # the share of the words of a cell that name its row: of a person, the first name
 SHORTEST, SHORTEST_PART = 2, 3
 """Letters of a word that may name a row, and of one that does where the name has more words: in "le
 plombier" not the first."""
@@ -43,14 +39,12 @@ _LABELLED = re.compile(
 _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _NUMBER = re.compile(r"(?<!\d )\b\d+\b(?! \d)")  # no part of a telephone number
 _DIGIT = re.compile(r"\d")
-_FIGURE = re.compile(r"\d+(?:[.,:/-]\d+)*")
-"""A number, a time, a score."""
+_FIGURE = re.compile(r"\d+(?:[.,:/-]\d+)*")  # a number, a time, a score
 _AMOUNT, _THOUSANDS = re.compile(r"\d+(?:[.,]\d+)*"), re.compile(r"[.,]\d{3}(?!\d)")
 _DECIMAL, _FRACTION = re.compile(r"\d+(?:[.,:/-]\d+)+"), re.compile(r"\d[.,]\d")
 _CELL, _FIELD, _VALUE = r'[^"\\|\n]{1,80}', r'[^",\\\n]{0,80}', r'[^"\\\n]{1,200}'
 """What a model may write for a cell, a field of a .csv, and a value behind a name."""
-FEWEST_CELLS = 3
-"""A request lists so many cells of a new row."""
+FEWEST_CELLS = 3  # a request lists so many cells of a new row
 MOST_WORDS, _CLAUSE_END = 8, re.compile(r"[,;.!?:] ?")
 _WORD = re.compile(r"[^\W\d_][\w'\u2019-]*")
 

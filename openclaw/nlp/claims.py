@@ -61,15 +61,13 @@ CHANGE_VERB = re.compile(
     r"ajoute\w*|enregistre\w*|cr\u00e9e\w*|a\u00f1ade\w*|guarda\w*|crea\w*)\b",
     re.IGNORECASE,
 )
-LIKELY = 0.85
-"""So probably announced is a promise to a request that surely orders something."""
+LIKELY = 0.85  # so probably announced is a promise to a request that surely orders something
 LONGEST_PROMISE = 300
 """Characters of an answer that only promises; a longer one may already be what was promised."""
 SENTENCE_END = re.compile(r"(?<=[.!?:])\s+|\n+")
 FIRST_PERSON = re.compile(r"\b(?:I|ich|j['\u2019]ai|he|ho)\b", re.IGNORECASE)
 SENTENCE_MARKS = frozenset(".!\u3002\uff01")
-SHORTEST_CLAIM = 12
-"""Characters; the model has too little to go by in a shorter sentence."""
+SHORTEST_CLAIM = 12  # characters; the model has too little to go by in a shorter sentence
 LONGEST_UNFINISHED = 50_000
 """Characters; a longer unfinished answer is not checked until it has ended."""
 

@@ -25,8 +25,7 @@ LONGEST_TYPED = 60
 LONGEST_LEAD = 40  # characters: "between the"
 SIDES: tuple[Prefer, ...] = ("future", "past")
 LEAP = date(2024, 12, 31)
-MOST_NAMED = 5
-"""Days of a request that are read one by one."""
+MOST_NAMED = 5  # days of a request that are read one by one
 VAGUE = (  # 01/02/2026 is another day in another country
     r"[\d\s:.,-]*|(?:0?\d|1[012])[/-](?:0?\d|1[012])(?:[/-]\d+)?|\D|now|jetzt|maintenant|ahora"
     r"|\d\d?(?::\d\d)?\s*[ap]\.?m\.?"

@@ -14,8 +14,7 @@ from typing import NamedTuple
 from openclaw.nlp.classifier import language_of
 from openclaw.nlp.date_patterns import MONTH
 
-LONGEST = 240
-"""Characters of an identifier; longer runs without a blank are data, not names."""
+LONGEST = 240  # characters of an identifier; longer runs without a blank are data, not names
 
 _WORD = re.compile(r"[^\s\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uff01-\uff65]++")
 _FRONT = (

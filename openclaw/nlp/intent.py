@@ -28,8 +28,7 @@ from openclaw.nlp.relevance import (
 from openclaw.nlp.words import content_words, has_negation
 
 FILE = re.compile(r"(?<![\w/@.:-])(?:[\w-]+/)*[\w-][\w.-]*\.(?=\w*[A-Za-z])\w{1,8}(?![\w/])")
-ATTACHED = re.compile(r'@"[^"\n]+"')
-"""What goes along with a prompt, by a name with blanks."""
+ATTACHED = re.compile(r'@"[^"\n]+"')  # what goes along with a prompt, by a name with blanks
 DOMAIN = re.compile(r"\.(?:com|org|net|io|dev|eu|de|at|ch|fr|es|uk|edu|gov)$", re.I)
 NOT_A_FILE = re.compile(r"(?:v?\d+(?:\.\d+)+[a-z]{1,4}\d*|[a-z]\.[a-z]|.*\.\..*)$", re.I)
 """9.30am, 2.5GB, 3.14rc1, e.g and well...so look like a file's name."""
@@ -89,15 +88,13 @@ ACTION_LABELS = {
     "remove": "todo_remove",
     "remove_list": "todo_remove",
 }
-MAY_ORDER = 0.3
-"""Of the requests that order something, nine in ten are at least so likely to."""
+MAY_ORDER = 0.3  # of the requests that order something, nine in ten are at least so likely to
 HARDLY = 0.05
 """A question that is less likely than this to order something only asks: of 133 questions of
 authors not seen 97 do so, and none of their 414 orders. What is less likely to want a to-do removed
 gets no tool that removes one: of 660 messages that surely ask for to-dos and order nothing with so
 much as this probability, 6 want something done too."""
-LONGEST_NOTE = 200
-"""Characters of a note of the day that is kept in its own words."""
+LONGEST_NOTE = 200  # characters of a note of the day that is kept in its own words
 MAY_KEEP = 0.15
 """A note of the day that is so likely to be meant for memory goes there. Of 37 messages of authors
 not seen 34 are meant so, and three are notes of the day all the same."""
@@ -427,20 +424,17 @@ def is_small_talk(read: Labels) -> bool:
     return read.has("chats") and read.lacks("asks", "orders", "tells")
 
 
-PART_WORDS = 3
-"""Fewer words are no request of their own: "eggs, milk and bread"."""
+PART_WORDS = 3  # fewer words are no request of their own: "eggs, milk and bread"
 TOOL_LINE, TODO_LINE = "Tool that may fit: ", "Still to do: "
 NO_SUCH_TODO = "No to-do has the words of this request."
 SAME_BEGINNING = 4
 """Letters that two forms of a word have in common, and mostly one that is mistyped."""
 TO_CHANGE = ("todo_done", "todo_remove", "todo_change")
-MAY_CHANGE = 0.5
-"""From this probability on a message may want a to-do ticked, changed or removed."""
+MAY_CHANGE = 0.5  # from this probability on a message may want a to-do ticked, changed or removed
 SURELY_ADDS = 0.9
 """From this probability on a message that names a row of a table ("call Café Juno about the order")
 still is for a to-do."""
-SHORTEST_BEGINNING = 4
-"""Letters of a word with which the name of a list begins."""
+SHORTEST_BEGINNING = 4  # letters of a word with which the name of a list begins
 NUMBERED = re.compile(r"([^\W\d]{3,}) +#?(\d+)\b")
 
 

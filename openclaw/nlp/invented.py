@@ -34,10 +34,8 @@ _HUNDRED = re.compile(
 )
 """Stands in the words for hundred and thousand in the nine languages, and in a few others."""
 MAX_NUMBERS = 40
-NEAR_DAYS = 15
-"""A day so near to today may be meant by "tomorrow" or "Friday"."""
-SAME_BEGINNING = 4
-"""Letters of a name that an ending does not change."""
+NEAR_DAYS = 15  # a day so near to today may be meant by "tomorrow" or "Friday"
+SAME_BEGINNING = 4  # letters of a name that an ending does not change
 
 
 @frozen

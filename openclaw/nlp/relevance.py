@@ -17,19 +17,16 @@ from typing import NamedTuple
 
 from openclaw.nlp.words import all_stems, content_words, stem
 
-MAX_LISTED = 12
-"""The head lists at least so many skills, however long their descriptions are."""
+MAX_LISTED = 12  # the head lists at least so many skills, however long their descriptions are
 LONGEST_LIST = 1600
 """Characters of the list in the head when there are more skills: some 400 tokens."""
 SHORTLIST = 4
 LONGEST_ABOUT = 160
-SHORT_ABOUT = 60
-"""Characters of a description in the shortlist, and in a full head."""
+SHORT_ABOUT = 60  # characters of a description in the shortlist, and in a full head
 NAME_WEIGHT = 2
 OVERLAP = 2
 """Words that a request and a skill must share; each word of its name that is said counts too."""
-LIKENESS = 0.6
-"""The share of an example's words that a request must have."""
+LIKENESS = 0.6  # the share of an example's words that a request must have
 # The usual values; only texts longer than these descriptions need tuned ones.
 K1, B = 1.2, 0.75
 GENERAL_WORDS = frozenset(

@@ -31,8 +31,7 @@ from openclaw.types import Category
 
 MAY_LAST = 0.2
 MAX_CLAUSES = 6
-LONGEST_COMPLAINT = 240
-"""Characters; a longer message is about something else."""
+LONGEST_COMPLAINT = 240  # characters; a longer message is about something else
 
 _I = re.IGNORECASE
 _PARAGRAPH = re.compile(r"\n[ \t]*(?:\n|-{3,}[ \t]*\n|={3,}[ \t]*\n)")

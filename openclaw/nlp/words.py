@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-LONGEST_OWN = 2_000
-"""Characters; a longer message is taken to be partly pasted."""
+LONGEST_OWN = 2_000  # characters; a longer message is taken to be partly pasted
 SHORTEST_LASTING, LONGEST_LASTING = 8, 500
 """Bytes that a fact has at least when it is kept, as a Chinese character says as much as three
 letters, and characters that it has at most."""

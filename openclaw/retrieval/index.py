@@ -31,10 +31,8 @@ from openclaw.storage.lock import hold_lock, owner
 if TYPE_CHECKING:
     from openclaw.retrieval.shared_vectors import SharedVectors
 
-TRIED = 16
-"""So many passages tell how fast an embedder is."""
-AHEAD_SECONDS = 1.0
-"""A refresh ahead of the first question counts for so long."""
+TRIED = 16  # so many passages tell how fast an embedder is
+AHEAD_SECONDS = 1.0  # a refresh ahead of the first question counts for so long
 BACKGROUND = "vectors.lock"
 """Names the lock of the process that makes missing vectors in the background."""
 

@@ -34,10 +34,8 @@ if TYPE_CHECKING:
 
 
 ATTEMPTS = 3
-SLOW = "pdf"
-"""The kind of files that may take seconds to read."""
-MAX_BREAKS = 3
-"""Processes that may end while they read the same slow file."""
+SLOW = "pdf"  # the kind of files that may take seconds to read
+MAX_BREAKS = 3  # processes that may end while they read the same slow file
 BROKEN_OFF = "reading it was interrupted each time; openclaw memory reindex tries it again"
 # A transaction ends after this many chunks or seconds, so that a killed process loses little.
 BATCH_CHUNKS = 4000

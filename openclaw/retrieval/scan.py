@@ -51,16 +51,14 @@ ALWAYS_OUT = frozenset({"node_modules", "__pycache__"})
 OWN_STORES = re.compile(r"memory/(\d{4}-\d\d-\d\d[^/]*\.md|MEMORY\.md|TODO\.md)|sessions(/.*)?")
 INBOX = "memory/inbox"
 """Candidates from untrusted text, which become memory only when the user agrees."""
-TESTS = "memory/TESTS.md"
-"""The questions of the memory test and the places of their answers."""
+TESTS = "memory/TESTS.md"  # the questions of the memory test and the places of their answers
 NOT_MEMORY = frozenset((INBOX, TESTS))
 NOT_BY_LINK = (f"{INBOX}/", f"{TESTS}/", "sessions/")
 NOT_NOTES = NOT_MEMORY | {"openclaw.yaml", "logseq"}
 """What a home holds besides notes. Named in `index.paths` by itself, it is indexed all the same."""
 BUILT_IN = ("memory", "workspace")
 NOTHING: Known = {}
-MANY = 200
-"""More new files than these are read by one process only; a search does not wait for it."""
+MANY = 200  # more new files than these are read by one process only; a search does not wait for it
 
 
 @frozen

@@ -17,8 +17,7 @@ from starlette.types import Message, Receive, Scope, Send
 from openclaw.server.routes import is_open, make_router
 from openclaw.server.service import Service
 
-MAX_BODY = 20_000_000
-"""Bytes of a request."""
+MAX_BODY = 20_000_000  # bytes of a request
 MAX_DELAY = 1.0
 SAFE = ("GET", "HEAD", "OPTIONS")
 ONCE = ("host", "origin", "authorization", "content-type")

@@ -24,8 +24,7 @@ SCOPES: Mapping[str, frozenset[str]] = {
 OWNER = frozenset({"owner"})
 TERMINAL = frozenset({"owner", "terminal"})
 CODE_SECONDS = 120.0
-LEAST_TOKEN = 32
-"""Characters of a token from a file."""
+LEAST_TOKEN = 32  # characters of a token from a file
 
 
 class Tokens:

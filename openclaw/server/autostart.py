@@ -12,8 +12,7 @@ from xml.sax.saxutils import escape
 
 from openclaw.storage.home import Home
 
-FIRST_SOCKET = 3
-"""The descriptor of the first socket that systemd hands over (sd_listen_fds(3))."""
+FIRST_SOCKET = 3  # the descriptor of the first socket that systemd hands over (sd_listen_fds(3))
 SOCKET = """\
 [Unit]
 Description=The port of openclaw serve

@@ -41,8 +41,7 @@ SESSION_HEADERS = ("x-openclaw-session", "x-openwebui-chat-id")
 IGNORED = ("tools", "tool_choice", "functions", "response_format", "stop", "logprobs")
 _ROLES: Mapping[str, Any] = {"developer": "system", "system": "system", "assistant": "assistant"}
 """Ours for theirs; all others are the user's."""
-LONGEST_SYSTEM = 2000
-"""Characters of a client's system text that are passed on: about 500 tokens."""
+LONGEST_SYSTEM = 2000  # characters of a client's system text that are passed on: about 500 tokens
 MAX_TOKENS = 4096
 PING_SECONDS = 10.0
 WAIT_FOR_END = 5.0

@@ -25,8 +25,7 @@ from openclaw.storage.home import Home
 from openclaw.storage.safe_open import read_text
 
 CONNECT_SECONDS = 0.5
-SILENT_SECONDS = 60.0
-"""A stream says something every 15 seconds."""
+SILENT_SECONDS = 60.0  # a stream says something every 15 seconds
 ENDED = "the openclaw server ended in mid-turn"
 BROKEN = "openclaw log shows how far it went; without a server: --no-server"
 

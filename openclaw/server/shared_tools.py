@@ -38,8 +38,7 @@ from openclaw.tools.paths import check_open
 from openclaw.types import CallRecord, ToolProblem
 
 FOLDERS = ("workspace", "memory", "skills")
-LARGEST = 5_000_000
-"""Bytes of a file that is shown."""
+LARGEST = 5_000_000  # bytes of a file that is shown
 
 
 def find_file(home: Home, named: str) -> Path:
@@ -70,10 +69,8 @@ def read_file(home: Home, named: str) -> tuple[str, bytes | None]:
 
 
 LONGEST_NAME = 60
-LONGEST_ARGUMENTS = 20_000
-"""Characters of a call's arguments as JSON."""
-LONGEST_ANSWER = 30_000
-"""Characters of a file that are shown at once."""
+LONGEST_ARGUMENTS = 20_000  # characters of a call's arguments as JSON
+LONGEST_ANSWER = 30_000  # characters of a file that are shown at once
 MAX_PASSAGES = 20
 MAX_HITS = 20
 ASK_SECONDS = 600.0
@@ -122,8 +119,7 @@ class SharedTool:
     run: RunTool
 
 
-TOOLS: dict[str, SharedTool] = {}
-"""All tools by name, in the order in which they are offered."""
+TOOLS: dict[str, SharedTool] = {}  # all tools by name, in the order in which they are offered
 
 
 def shared(name: str, needs: str) -> Callable[[RunTool], RunTool]:

@@ -26,8 +26,7 @@ OPTIONAL = {"raw": "raw", "hint": "hint", "thought": "thought", "record": "recor
 """Keys of a message that are left out when they are empty, and the fields that hold them. The last
 two belong to somebody else when they are of another type than ours."""
 MESSAGE_KEYS = ("role", "content", "context", "tool_calls", "usage", "at", "raw", "hint")
-IMAGES = "images"
-"""Key of a message for the images sent with it, each with path, kind and SHA-256."""
+IMAGES = "images"  # key of a message for the images sent with it, each with path, kind and SHA-256
 HEAD_KEYS = ("id", "title", "created_at", "updated_at", "model", "compressed_context")
 ARCHIVED, SHORTENED, NOTED, FOREIGN, NAMED = "archived shortened noted foreign named".split()
 """Keys of the file that are taken out of it; `SessionState` says what they mean."""

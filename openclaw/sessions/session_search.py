@@ -24,8 +24,7 @@ from openclaw.types import to_timestamp
 SessionMessages = tuple[Session, Iterable[tuple[int, Entry]]]
 """A session and its messages, each with its number in the whole conversation."""
 
-COPYING_TOOLS = frozenset({"search_sessions"})
-"""Tools whose results repeat what this search found."""
+COPYING_TOOLS = frozenset({"search_sessions"})  # tools whose results repeat what this search found
 SMALL_WEIGHT = 0.1
 LENGTH_SHARE, USUAL_LENGTH = 0.25, 300
 QUESTION_WEIGHT = 0.85
@@ -47,11 +46,9 @@ class SessionHit:
     """The number of the message in the whole conversation, from 1, as `fork` takes it."""
     snippet: str
     tool: str = ""
-    missing: tuple[str, ...] = ()
-    """The words that the message does not contain."""
+    missing: tuple[str, ...] = ()  # the words that the message does not contain
     archived: bool = False
-    reply: str = ""
-    """The beginning of the answer to a message of the user."""
+    reply: str = ""  # the beginning of the answer to a message of the user
 
 
 _Passage = tuple[str, str, tuple[float, ...]]
@@ -69,11 +66,9 @@ class _Match:
     within: tuple[bool, ...]
     """For each term, True when the message contains it."""
     archived: bool = False
-    reply: str = ""
-    """The answer to a message of the user."""
+    reply: str = ""  # the answer to a message of the user
     score: float = 0.0
-    best: _Passage = field(default=("", "", ()))
-    """The passage with the highest score."""
+    best: _Passage = field(default=("", "", ()))  # the passage with the highest score
 
 
 def search(
@@ -263,8 +258,7 @@ class Term:
     word: str
     forms: tuple[tuple[str, float], ...]
     """Folded texts to look for, each with its worth (0 to 1); the word itself comes first."""
-    small: bool = False
-    """True for a word that tells little."""
+    small: bool = False  # true for a word that tells little
     phrase: re.Pattern[str] | None = None
 
     def worth(self, text: str) -> float:

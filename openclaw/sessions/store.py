@@ -44,13 +44,10 @@ from openclaw.storage.text import read_current, remove_file, write_over
 from openclaw.types import BeforeWrite, local_time, record_no_write, to_timestamp
 
 LATEST = "latest"
-SHORT_ID = 4
-"""Random characters at the end of an id made by `new`; lists show these."""
-LARGEST = 20_000_000
-"""Bytes of the largest session that is read."""
+SHORT_ID = 4  # random characters at the end of an id made by `new`; lists show these
+LARGEST = 20_000_000  # bytes of the largest session that is read
 SAFE_NAME = re.compile(r"[^\W_][\w-]{0,63}")
-UNATTENDED = "heartbeat-"
-"""The beginning of the ids of conversations without a user."""
+UNATTENDED = "heartbeat-"  # the beginning of the ids of conversations without a user
 _UPDATED = re.compile(rb'"updated_at": "([^"\\]+)"')
 _HEAD_BYTES = 4096
 

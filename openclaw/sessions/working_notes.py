@@ -30,10 +30,8 @@ QUESTIONS = "Open questions"
 HEADINGS = (GOAL, FACTS, FINDINGS, FILES, TODOS, QUESTIONS)
 MAX_FINDINGS = 60
 MAX_LINES = 200
-MAX_BYTES = 2_000_000
-"""A larger file is not changed: these are no notes."""
-Count = Callable[[str], int]
-"""Counts the tokens of a line."""
+MAX_BYTES = 2_000_000  # a larger file is not changed: these are no notes
+Count = Callable[[str], int]  # counts the tokens of a line
 FIRST, LATEST = "First: ", "Latest: "
 
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*)")
@@ -49,8 +47,7 @@ class NotesSection:
     """A heading of the file and the lines below it."""
 
     name: str
-    heading: str = ""
-    """The whole line of the heading; "" for the lines above the first one."""
+    heading: str = ""  # the whole line of the heading; "" for the lines above the first one
     lines: list[str] = field(default_factory=list)
 
     def items(self) -> list[str]:
@@ -299,8 +296,7 @@ def _subject_of(text: str) -> str:
 _EXACT = re.compile(r"\d|[/@`\"_\u201c\u201e]|[a-z][A-Z]|(?<=[a-z,] )[A-Z][a-z]")
 """Finds, roughly, a number, a path, a quoted word or a name."""
 _BY_WORTH = (QUESTIONS, TODOS, FILES, FINDINGS)
-_LEFT_OUT_TOKENS = 32
-"""Reserved for the line that says how many facts are left out."""
+_LEFT_OUT_TOKENS = 32  # reserved for the line that says how many facts are left out
 
 
 def _has_exact_string(line: str) -> bool:

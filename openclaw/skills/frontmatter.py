@@ -249,8 +249,7 @@ def warning(code: str, message: str) -> SkillProblem:
 
 # -------- the text of the file
 
-MAX_FILE = 1024 * 1024
-"""Bytes of the largest SKILL.md."""
+MAX_FILE = 1024 * 1024  # bytes of the largest SKILL.md
 _FLAGS = (
     os.O_RDONLY
     | getattr(os, "O_BINARY", 0)

@@ -39,8 +39,7 @@ ARCHIVES = (b"PK\x03\x04", b"\x1f\x8b", b"7z\xbc\xaf", b"Rar!", b"BZh", b"\xfd7z
 TEXTS = frozenset(("", ".md", ".mdx", ".markdown", ".txt", ".rst"))
 """Suffixes of what people and models read."""
 
-PLAIN = frozenset(("", "text", "txt", "md", "markdown"))
-"""Languages of a fence that may hold text."""
+PLAIN = frozenset(("", "text", "txt", "md", "markdown"))  # languages of a fence that may hold text
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _FENCE = re.compile(r"[>\s]{0,9}(?:```+|~~~+)[ \t]{0,4}([\w+-]{0,20})")
 _PIECE = r"(?:\"[^\"\n]{0,60}\"|'[^'\n]{0,60}')"

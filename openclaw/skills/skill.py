@@ -48,8 +48,7 @@ MAX_DESCRIPTION = 1024
 MAX_COMPATIBILITY = 500
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-SOURCES = ("home", "agents", "user")
-"""Where skills come from, the best first."""
+SOURCES = ("home", "agents", "user")  # where skills come from, the best first
 _NO_VALUE = frozenset(("null", "Null", "NULL", "~"))  # YAML's words for it
 _TOOLS = re.compile(r"[^\s,()]+(?:\([^()]*\))?")
 

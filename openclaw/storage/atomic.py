@@ -38,8 +38,7 @@ from openclaw.storage.safe_open import (
 
 RETRY_SECONDS = (0.05, 0.1, 0.2, 0.4)
 SETTLING_SECONDS = 0.5
-ONE_WRITE = 4096
-"""Bytes that no editor writes in two pieces."""
+ONE_WRITE = 4096  # bytes that no editor writes in two pieces
 LOOK_SECONDS = 0.005
 ATTEMPTS = 20
 _NO_LINKS = (errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EMLINK)

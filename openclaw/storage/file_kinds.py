@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import Literal
 
-BEGINNING = 16
-"""Number of first bytes that tell the kind of a file."""
+BEGINNING = 16  # number of first bytes that tell the kind of a file
 _MARKS = (
     (b"%PDF-", "pdf"),
     (b"\x89PNG\r\n\x1a\n", "png"),

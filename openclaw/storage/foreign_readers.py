@@ -19,8 +19,7 @@ from typing import Any
 from openclaw.storage.program import python_command
 from openclaw.storage.text import join_surrogates
 
-SECONDS = 20.0
-"""Processor time; the limit by the clock is twice as much, for a busy machine."""
+SECONDS = 20.0  # processor time; the limit by the clock is twice as much, for a busy machine
 MEGABYTES = 1024
 
 
@@ -71,8 +70,7 @@ if __name__ == "__main__":
 
 
 MAX_PAGES = 2000
-MAX_TEXT = 20_000_000
-"""Characters; pages may share what is large in them."""
+MAX_TEXT = 20_000_000  # characters; pages may share what is large in them
 
 
 class NoText(ValueError):

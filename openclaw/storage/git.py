@@ -312,8 +312,7 @@ def pack_objects(root: Path) -> None:
 
 WINDOW_SECONDS = 15.0
 """After the note; a commit takes a tenth of a second, locks of later are the user's."""
-SETTLED_SECONDS = 1.0
-"""For so long a git may outlive the process that asked it."""
+SETTLED_SECONDS = 1.0  # for so long a git may outlive the process that asked it
 
 
 @contextmanager

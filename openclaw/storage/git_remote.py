@@ -23,8 +23,7 @@ from openclaw.storage.git_settings import common_of
 if TYPE_CHECKING:
     import subprocess
 
-FETCHED = "refs/openclaw/sync"
-"""Keeps what was fetched until a commit holds it."""
+FETCHED = "refs/openclaw/sync"  # keeps what was fetched until a commit holds it
 PROTOCOLS = "file:ssh:https"
 """Those that know whom they speak to; others, and those of any program (`ext::`), are not used."""
 SECONDS = 600.0

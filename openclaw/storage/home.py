@@ -28,11 +28,9 @@ DRIVE_OR_ADDRESS = re.compile(r"[A-Za-z]:|[A-Za-z][\w+.-]*:/")
 MARKS = ("workspace", "memory", "skills", "sessions", "openclaw.yaml")
 BROUGHT = (".openclaw", ".git", "openclaw.yaml")
 """What a folder may bring along that openclaw acts on."""
-PROPOSED = "skills/.proposed"
-"""Where skills wait that the agent has written."""
+PROPOSED = "skills/.proposed"  # where skills wait that the agent has written
 ON_WINDOWS = os.name == "nt"
-LONGEST_NAME = 255
-"""Bytes; characters on Windows."""
+LONGEST_NAME = 255  # bytes; characters on Windows
 
 
 @dataclass(frozen=True)  # and no slots: each path is made once

@@ -190,8 +190,7 @@ def _lines_of_side(
 _OURS, _BASE, _MIDDLE, _THEIRS = (
     re.compile(rf"{sign}{{7}}(?: |$)") for sign in (r"<", r"\|", "=", ">")
 )
-SIGN = b"<<<<<<<"
-"""Every file with markers contains this; a file without it need not be parsed."""
+SIGN = b"<<<<<<<"  # every file with markers contains this; a file without it need not be parsed
 
 
 @dataclass(slots=True)

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import openclaw
 
-RUN_VARIABLE = "OPENCLAW_RUN"
-"""The environment variable of a command that a tool started."""
-HOOK_VARIABLE = "OPENCLAW_HOOK"
-"""The environment variable of a hook; its value is the event."""
+RUN_VARIABLE = "OPENCLAW_RUN"  # the environment variable of a command that a tool started
+HOOK_VARIABLE = "OPENCLAW_HOOK"  # the environment variable of a hook; its value is the event
 # `sys` is part of the interpreter, so nothing is looked for before the folders are set.
 _RUN = """\
 import sys

@@ -32,8 +32,7 @@ from openclaw.types import FileContent
 
 LARGEST = 64_000_000
 """Bytes of the largest file of a home that is read as a whole, where no other limit is named."""
-LARGEST_KEPT = 50_000_000
-"""Bytes of the largest content that is recorded."""
+LARGEST_KEPT = 50_000_000  # bytes of the largest content that is recorded
 BOM = b"\xef\xbb\xbf"
 _ESCAPES = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"

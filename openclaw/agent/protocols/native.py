@@ -67,8 +67,7 @@ CALLS_AS_TEXT = ("qwen2.5-coder", "qwen2.5coder")
 """Families that print their native calls as text, whatever their size."""
 SMALL = 3.0
 """Billions of parameters below which native tool calls fail too often (docs/small-models.md)."""
-LEAST_CALLS = 3
-"""A test counts only when it asked for so many calls."""
+LEAST_CALLS = 3  # a test counts only when it asked for so many calls
 NARROW = 4096
 """In a window of fewer tokens the schemas of native tools leave too little for the conversation."""
 

@@ -47,8 +47,7 @@ FOUND_MEMORY = re.compile(
 """The path and the first line of a passage that `memory_search` found in the user's memories."""
 UNBLANKED = r'^[^"\\<>]+$'
 CELL = r'[^"\\|\n]{1,80}\|'
-TEXTS = frozenset({"content", "text", "fact"})
-"""The arguments that are written."""
+TEXTS = frozenset({"content", "text", "fact"})  # the arguments that are written
 Schema = dict[str, Any]
 
 

@@ -40,8 +40,7 @@ if TYPE_CHECKING:
 
 DRY_RUN = "--dry-run"
 SHOWN_SESSIONS = 10
-LAST_WORDS = 200
-"""Characters that are shown of each of the last two messages."""
+LAST_WORDS = 200  # characters that are shown of each of the last two messages
 ENDING = 200
 """Characters at the end of an answer. After a question in them a yes answers that question."""
 ALIASES = {"exit": "quit", "clear": "new"}
@@ -66,8 +65,7 @@ OTHER_INPUT = {
     "Alt-Enter": "begin a new line; so does Enter after a backslash",
     "Ctrl-C": "end an answer",
 }
-TYPED_WIDTH = 20
-"""Columns of the inputs that /help lists."""
+TYPED_WIDTH = 20  # columns of the inputs that /help lists
 
 
 class Chat:

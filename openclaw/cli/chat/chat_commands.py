@@ -54,11 +54,9 @@ MAX_LINES = 2_000
 _SPILL_LINE = re.compile(
     rf"^\[All[\w ]*: read_file ({re.escape(SPILL)}/[0-9a-f]+\.txt),", re.MULTILINE
 )
-MAX_OUTPUT = 1_000_000
-"""Characters that are kept of an output, from its end."""
+MAX_OUTPUT = 1_000_000  # characters that are kept of an output, from its end
 CODE = "code"
-NUMBER_COLUMNS = 5
-"""Columns of the number in front of a line."""
+NUMBER_COLUMNS = 5  # columns of the number in front of a line
 _CODE_BLOCK = re.compile(r"^ *(`{3,}|~{3,})[^\n]*\n(.*?)^ *\1[`~]* *$", re.MULTILINE | re.DOTALL)
 
 

@@ -26,13 +26,11 @@ if TYPE_CHECKING:
 
 
 MAX_PATHS = 50
-MAX_FILES = 5_000
-"""Files of the home that are searched for a part of a name."""
+MAX_FILES = 5_000  # files of the home that are searched for a part of a name
 LEAST_PART = 2
 FRESH_SECONDS = 5.0
 
-Choice = tuple[str, str]
-"""A text that can be typed, and its meaning."""
+Choice = tuple[str, str]  # a text that can be typed, and its meaning
 # name: (arguments, what it does). It is in SHOWN of chat.py, or a method `_NAME` of the chat, or
 # the command of this name in the shell.
 COMMANDS = {

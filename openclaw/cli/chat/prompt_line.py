@@ -34,13 +34,11 @@ if TYPE_CHECKING:
 COMMAND_SYNONYMS = {"exit": "/quit", "quit": "/quit", ":q": "/quit", "?": "/help"}
 """Words that people from other programs type, and the commands they mean."""
 LEAVE_HINT = "Ctrl-C again to leave (or Ctrl-D)"
-MAX_LINES, MAX_CHARACTERS = 10, 1_000
-"""A pasted text up to this size is shown as it is."""
+MAX_LINES, MAX_CHARACTERS = 10, 1_000  # a pasted text up to this size is shown as it is
 LONGEST_PROMPT = 4_000
 """Characters up to which a pasted text without other words is the prompt itself."""
 _PASTE_MARK = re.compile(r"\[pasted [\d,]+ (?:lines|characters) #\d+\]")
-LEAST_CHARACTERS = 8
-"""A part that is shortened to fit its line keeps at least this many characters."""
+LEAST_CHARACTERS = 8  # a part that is shortened to fit its line keeps at least this many characters
 HELP_HINT = "/help lists commands, Ctrl-D leaves"
 SHELL_MARK = "!"
 

@@ -23,10 +23,8 @@ from openclaw.security.display import one_line
 
 SCHEMA_SECONDS = 20.0
 """For the one reply that is asked for; a model that has to be loaded may need longer."""
-MAX_LINES = 8
-"""Findings of one check that are printed; JSON has all."""
-INDENT = 22
-"""Columns before what was found."""
+MAX_LINES = 8  # findings of one check that are printed; JSON has all
+INDENT = 22  # columns before what was found
 GREEN, YELLOW, RED = "\x1b[32m", "\x1b[33m", "\x1b[31m"
 COLOURS = {"ok": GREEN, "fixed": GREEN, "warning": YELLOW, "fault": RED}
 

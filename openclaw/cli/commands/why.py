@@ -64,8 +64,7 @@ def styled(lines: Iterable[str]) -> Iterator[str]:
 THOUGHT_LINES, RESULT_LINES, ANSWER_LINES, PROMPT_LINES = 4, 4, 4, 3
 LABEL = 9
 NOT_KNOWN = "-"
-WIDE = 120
-"""Columns from which on a reason stands beside its passage."""
+WIDE = 120  # columns from which on a reason stands beside its passage
 
 
 def why_lines(found: Why, width: int, *, full: bool = False) -> Iterator[str]:

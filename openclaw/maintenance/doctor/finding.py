@@ -132,8 +132,7 @@ class Check:
 
 
 TEXTS = (".md", ".json", ".yaml", ".yml")
-LARGEST = 5_000_000
-"""Bytes of the largest file whose text is looked at."""
+LARGEST = 5_000_000  # bytes of the largest file whose text is looked at
 MAX_FILES = 50_000
 PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", ".venv", ".git"})
 PLACES = (*MARKS, ".agents", ".gitignore", ".gitattributes")

@@ -45,8 +45,7 @@ from openclaw.storage.text import CUT, as_utf8, encoding_of, report_unwritable, 
 
 LOW, FULL = 100_000_000, 10_000_000
 """Free bytes on the home's disk: too few, and so few that a turn cannot be saved."""
-AHEAD = 24 * 3600
-"""Seconds that a file may be from the future: time zones, other machines."""
+AHEAD = 24 * 3600  # seconds that a file may be from the future: time zones, other machines
 OWN = ("memory", "sessions", "openclaw.yaml")
 """What the program writes itself. In workspace/ and skills/ a file may be read-only on purpose."""
 
@@ -133,8 +132,7 @@ def clock(view: View) -> Iterator[Finding]:
 
 
 FOLDERS = ("workspace", "memory", "skills", "sessions")
-FILES = {"100644": 0o644, "100755": 0o755}
-"""The modes of ordinary files in git."""
+FILES = {"100644": 0o644, "100755": 0o755}  # the modes of ordinary files in git
 
 
 def folders(view: View) -> Iterator[Finding]:
@@ -178,8 +176,7 @@ def _make(home: Home, name: str, kept: RepairCopies) -> str:
 
 
 NAMED = (*MARKS, ".openclaw", ".gitignore", "workspace/HEARTBEAT.md", *SOURCES.values())
-WHOLE = ("memory", "sessions", ".openclaw")
-"""Folders of which every file is the program's to read."""
+WHOLE = ("memory", "sessions", ".openclaw")  # folders of which every file is the program's to read
 MOST = 20
 
 
@@ -217,10 +214,8 @@ def _odd(home: Home) -> Iterator[Path]:
                 yield Path(entry.path)
 
 
-OLD = 3600
-"""Seconds after which nobody is still writing a file."""
-YOUNG = 60
-"""Seconds in which the first line of a record may still be on its way."""
+OLD = 3600  # seconds after which nobody is still writing a file
+YOUNG = 60  # seconds in which the first line of a record may still be on its way
 _TEMP = re.compile(r"\.openclaw-[0-9a-f]{6,}\.tmp")
 
 

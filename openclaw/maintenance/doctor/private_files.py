@@ -148,10 +148,8 @@ def _mend_learned(path: Path, data: bytes, kept: RepairCopies) -> str:
     )
 
 
-SMALL = 20_000_000
-"""Bytes of an index that is looked through as a whole without `deep`: 0.1 s."""
-ROW_BYTES = 20
-"""Of a row of openclaw.retrieval.index_writer.ROW_TYPE."""
+SMALL = 20_000_000  # bytes of an index that is looked through as a whole without `deep`: 0.1 s
+ROW_BYTES = 20  # of a row of openclaw.retrieval.index_writer.ROW_TYPE
 MISMATCH = """
 SELECT count(*) FROM files LEFT JOIN file_rows ON file_rows.file = files.id
 WHERE files.chunks > 0 AND coalesce(length(file_rows.rows), 0) != files.chunks * ?

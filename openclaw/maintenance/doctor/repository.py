@@ -20,8 +20,7 @@ from openclaw.storage.new_home import IGNORE
 from openclaw.storage.safe_open import bytes_or_none, decode, read_bytes
 from openclaw.storage.text import report_unwritable
 
-OLD = 600
-"""Seconds after which a lock of git's is stale, when no git is running."""
+OLD = 600  # seconds after which a lock of git's is stale, when no git is running
 _NAME = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _REF = re.compile(r"ref: (refs/\S+)")
 _MOVED = re.compile(r"(?m)\tcheckout: moving from \S+ to (\S+)$")

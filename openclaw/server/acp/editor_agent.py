@@ -70,8 +70,7 @@ from openclaw.storage.home import nearest_home
 from openclaw.types import Mode
 
 Made = TypeVar("Made")
-LISTED = 50
-"""Conversations on one page of the list."""
+LISTED = 50  # conversations on one page of the list
 BUSY = "this conversation is being answered; cancel that first"
 REFUSED = 7
 INTERRUPTED = 130

@@ -27,8 +27,7 @@ _LINES = re.compile(r"L(\d+)(?:(?:-L?|:)(\d+))?")
 """Behind the # of an address: L10, L10-20, L10-L20, L10:20."""
 
 
-ONLY_MATERIAL = "Look at this."
-"""The words of a prompt that is only an image."""
+ONLY_MATERIAL = "Look at this."  # the words of a prompt that is only an image
 
 
 def read_prompt(

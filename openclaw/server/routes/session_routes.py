@@ -38,8 +38,7 @@ ONE = "/api/sessions/{session}"
 TITLE = "Write a title of at most six words for this conversation. Reply with the title only."
 TITLE_TOKENS = 24
 LONGEST_TITLE = 60
-READ = 2000
-"""Characters of each message that a title is made from."""
+READ = 2000  # characters of each message that a title is made from
 SHOWN = {"last": "only so many messages", "html": "each with its HTML"}
 SUMMARY = an_object("id title created_at updated_at model", messages=NUMBER)
 CONVERSATION = an_object(

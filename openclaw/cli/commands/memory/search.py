@@ -32,10 +32,8 @@ if TYPE_CHECKING:
 
 SHOWN_CHARACTERS = 400
 MAX_PROBLEMS = 10
-QUIET_SECONDS = 1.0
-"""Work that takes longer than this shows a progress bar."""
-WEAK_SCORE = 0.2
-"""What answers a question seldom has less."""
+QUIET_SECONDS = 1.0  # work that takes longer than this shows a progress bar
+WEAK_SCORE = 0.2  # what answers a question seldom has less
 
 
 def search(

@@ -26,8 +26,7 @@ from openclaw.models.model_names import (
 )
 from openclaw.models.ollama_models import pull_model
 
-SECONDS_PER_LINE = 10.0
-"""Between two lines of progress where there is no terminal."""
+SECONDS_PER_LINE = 10.0  # between two lines of progress where there is no terminal
 
 
 def list_(ctx: typer.Context, as_json: AsJson = False) -> None:

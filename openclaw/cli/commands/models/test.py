@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
 
 INTERRUPTED = 130
-BESIDE = 4
-"""Models that are shown side by side when earlier ones are added."""
+BESIDE = 4  # models that are shown side by side when earlier ones are added
 
 
 def test(
@@ -150,11 +149,9 @@ def _progress(front: str) -> Iterator[Any]:
         )
 
 
-LABEL = 20
-"""Columns of the terminal for what a row is about."""
+LABEL = 20  # columns of the terminal for what a row is about
 NARROWEST, WIDEST, GAP = 23, 34, 2
-PLAIN_WIDTH = 140
-"""Of the table when it goes to a file or a pipe."""
+PLAIN_WIDTH = 140  # of the table when it goes to a file or a pipe
 UNKNOWN = "-"
 PROTOCOLS = {"native": "native tool calls", "json": "JSON steps"}
 

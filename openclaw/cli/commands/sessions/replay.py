@@ -152,8 +152,7 @@ def _ended() -> Iterator[None]:
 
 
 INDENT = " " * 9
-MAX_LINES = 24
-"""Lines of a head's diff that are shown."""
+MAX_LINES = 24  # lines of a head's diff that are shown
 LONGEST_SAME, KEPT = 160, 60
 """Characters of an unchanged piece of a text, and what of a longer one is shown at each end."""
 RED, GREEN = DIFF_COLOURS["-"], DIFF_COLOURS["+"]
