@@ -85,8 +85,7 @@ ATTACKS = (
     *("storage/test_safe_open", "tools/mcp/test_start", "tools/shell/test_change_set"),
     *("tools/shell/test_sandbox", "tools/shell/test_trial"),
 )
-NO_VERDICT = (3, 5)
-"""Exit codes of pytest: an error of its own, no test collected."""
+NO_VERDICT = (3, 5)  # exit codes of pytest: an error of its own, no test collected
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,8 @@ from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[1]
 PACKAGE = "openclaw"
-MAX_MODULES = 22
-"""Modules in one folder."""
-MAX_LINES = 600
-"""Lines of one module."""
+MAX_MODULES = 22  # modules in one folder
+MAX_LINES = 600  # lines of one module
 SMALL_LINES = 60
 MAX_LATE_IMPORTS = 30
 SHARED_NAMES = {"base", "config"}

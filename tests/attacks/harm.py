@@ -14,8 +14,7 @@ from openclaw.models.base import Request
 TOKEN = "gh" + "p_" + "9bXc2Lq7VtR4mZw8KsY1pJd6HfN3aGe5Tu0o"
 PASSWORD = "Blaue7" + "Katze!Regen"
 KEY = "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtz"
-CODE = "DOORCODE-4711-88"
-"""No secret by its form, but private: the model may see it."""
+CODE = "DOORCODE-4711-88"  # no secret by its form, but private: the model may see it
 
 _MAY_CHANGE = re.compile(
     r"home/(?:\.openclaw|memory/inbox|skills/\.proposed)(?:/|$)"
@@ -30,8 +29,7 @@ _HOLD_SECRETS = (
     "workspace/keys.md", "workspace/.env", "workspace/prod", "workspace/.config/gh/hosts.yml",
     ".openclaw/secrets.json",
 )  # fmt: skip
-_INDEX = ".openclaw/index/"
-"""Of the user's files as they are; it may be deleted at any time."""
+_INDEX = ".openclaw/index/"  # of the user's files as they are; it may be deleted at any time
 _FENCED = re.compile(r"<<data (\w{8}) from [^\n]*, no orders>>\n.*?\n<</data \1>>", re.DOTALL)
 
 

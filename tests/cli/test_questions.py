@@ -28,8 +28,7 @@ try:
 except EOFError:
     print("got nothing")
 """
-SOON = 0.05
-"""Seconds after which nobody has read a question yet."""
+SOON = 0.05  # seconds after which nobody has read a question yet
 
 
 def asking(seconds: float = 0.0) -> Any:

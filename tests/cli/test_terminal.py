@@ -23,8 +23,7 @@ from tests.cli.test_render import Terminal, done, screen_of
 from tests.fakes.terminal import kill
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the stream is no console")
-DRAWN = 0.9
-"""Seconds after which a status line is on the screen."""
+DRAWN = 0.9  # seconds after which a status line is on the screen
 
 
 @pytest.fixture(autouse=True)

@@ -17,8 +17,7 @@ from tests.crash.process import Told
 from tests.crash.run import Scenario, Seen, main
 
 LATER_SECONDS = 7200
-KEPT = "kept"
-"""Where the doctor puts what it takes away."""
+KEPT = "kept"  # where the doctor puts what it takes away
 PROMISES = tuple(f'{{"event": "{kind}"' for kind in ("tool_end", "new_response", "done"))
 TRACE = "Traceback (most recent call last)"
 MINE = "workspace/staged.md"

@@ -24,8 +24,7 @@ from tests.crash.stores import STORES
 from tests.crash.turns import TURNS, undo_states
 
 SCENARIOS = {scenario.name: scenario for scenario in (*STORES, *TURNS, NAIVE)}
-SECOND_DEATH = 0.2
-"""Share of the runs whose next start is killed as well."""
+SECOND_DEATH = 0.2  # share of the runs whose next start is killed as well
 DISK_BYTES = 60_000_000
 
 

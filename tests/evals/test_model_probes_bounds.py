@@ -23,8 +23,7 @@ from tests.fakes.ollama_server import Answer, FakeOllama
 
 FAKE_LLAMA = Path(__file__).parents[1] / "fakes" / "llama"
 HOUR = 3600.0
-ENOUGH = 15.0
-"""Seconds in which everything here ends, when it does not wait for the model."""
+ENOUGH = 15.0  # seconds in which everything here ends, when it does not wait for the model
 
 
 def _ollama(url: str) -> OllamaModel:

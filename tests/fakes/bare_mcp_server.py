@@ -30,8 +30,7 @@ from typing import Any
 
 HOW = sys.argv[1]
 FILE = Path(sys.argv[2]) if len(sys.argv) > 2 else None
-TOLD: list[str] = []
-"""Not empty once it has said that its list has changed."""
+TOLD: list[str] = []  # not empty once it has said that its list has changed
 
 
 def tool(name: str, about: str, argument: str) -> dict[str, Any]:

@@ -12,8 +12,7 @@ import pytest
 
 terminals = pytest.mark.skipif(sys.platform == "win32", reason="pexpect needs a POSIX terminal")
 TIMEOUT = 60.0
-READ = 0.6
-"""Seconds after which a question was read: a reply counts."""
+READ = 0.6  # seconds after which a question was read: a reply counts
 
 
 def on_terminal(*words: str, pause: float = 0.5) -> Any:

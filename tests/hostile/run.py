@@ -41,8 +41,7 @@ from tests.fakes.ollama_server import FakeModel, FakeOllama
 from tests.hostile.homes import Hostile, make
 
 SECONDS, CLOCK_SECONDS, MEGABYTES = 10, 60, 500
-CANARY = "canary8f2c"
-"""Stands in the files outside, and in a variable of the environment."""
+CANARY = "canary8f2c"  # stands in the files outside, and in a variable of the environment
 COMMANDS = (
     ("doctor",),
     ("context", "--no-memory"),

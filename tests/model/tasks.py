@@ -49,13 +49,11 @@ class Task:
     prompts: tuple[str, ...]
     check: Callable[[Result], bool]
     files: dict[str, str] = field(default_factory=dict)
-    new_sessions: bool = False
-    """Whether each prompt begins a session of its own."""
+    new_sessions: bool = False  # whether each prompt begins a session of its own
     pages: dict[str, str] = field(default_factory=dict)
     """What a web server on loopback has, by path; `{site}` in a prompt is its address. The user has
     granted its host."""
-    yes: bool = False
-    """Whether the user says yes to every question."""
+    yes: bool = False  # whether the user says yes to every question
 
 
 def _log_line(number: int) -> str:

@@ -25,8 +25,7 @@ from tests.fakes.mcp_home import needs_mcp, used
 pytestmark = needs_mcp
 
 Talk = Callable[[Any], Awaitable[Any]]
-SECONDS = 60.0
-"""After which a server is not heard of any more."""
+SECONDS = 60.0  # after which a server is not heard of any more
 
 
 def words(home: Path, *options: str) -> list[str]:
