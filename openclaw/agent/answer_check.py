@@ -176,7 +176,7 @@ def find_fault(answer: str, turn: RunningTurn, toolbox: Toolbox, *, changed: boo
         warning = f"{value} in this answer was neither read nor said by you"
         what = "holds a number or address that nobody has said"
         return Fault(what, hint, kind="look", warning=warning)
-    if language := _wanted_language(answer, turn.user.content):
+    if language := _wanted_language(answer, turn):
         return Fault(f"was not in {language}", OTHER_LANGUAGE.format(language=language))
     if day := _only_todays_date(answer, turn):
         return Fault("named today's date without need", ONLY_TODAY.format(day=day))
@@ -289,10 +289,14 @@ def _invented_contacts(answer: str, turn: RunningTurn, toolbox: Toolbox) -> Iter
             yield value
 
 
-def _wanted_language(answer: str, request: str) -> str:
+def _wanted_language(answer: str, turn: RunningTurn) -> str:
     """Return the name of the request's language when the answer is surely in another, else "".
-    A text that is to be written or translated may have any language."""
-    if len(answer) < FEWEST_LETTERS or "```" in answer:
+    A text that is to be written or translated may have any language, and so may an answer of which
+    most was read: names have none."""
+    request, words = turn.user.content, _WORD.findall(answer)
+    read = {*_WORD.findall("\n".join(_read_texts(turn)))}
+    own = [word for word in words if word not in read]
+    if len(answer) < FEWEST_LETTERS or "```" in answer or 2 * len(own) < len(words):
         return ""
     if len(request) < FEWEST_LETTERS and len(_CJK.findall(request)) < FEWEST_SIGNS:
         return ""

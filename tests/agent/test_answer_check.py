@@ -21,6 +21,14 @@ def test_an_answer_in_another_language_is_asked_for_again(it: Talk) -> None:
     assert "Say the same in German" in it.requests[1].messages[-1].content
 
 
+def test_names_that_were_read_are_in_no_other_language(it: Talk) -> None:
+    names = "Kieran Doyle, Sami Haddad, Finn O'Shea"  # of which German is the likeliest language
+    (it.root / "squad.md").write_text(f"{names}\n", "utf-8")
+    asked = "Which players are in the file squad.md that I wrote?"
+    happened = it.say(asked, call("read_file", path="squad.md"), names)
+    assert done(happened).answer == names
+
+
 def test_a_text_that_is_to_be_translated_may_be_in_another_language(it: Talk) -> None:
     happened = it.say(
         "Übersetze bitte ins Englische: Wir sehen uns morgen früh am Bahnhof.",
