@@ -16,7 +16,13 @@ from openclaw.agent.window import page_chars
 from openclaw.frozen import frozen
 from openclaw.home.open_home import OpenHome
 from openclaw.memory.markdown import read_page
-from openclaw.memory.named_rows import MAX_CHARS, NamedRows, find_named_rows, tell_named_rows
+from openclaw.memory.named_rows import (
+    MAX_CHARS,
+    NamedRows,
+    find_named_rows,
+    find_rows_not_asked,
+    tell_named_rows,
+)
 from openclaw.memory.tables import show_columns, show_table_facts
 from openclaw.memory.todos import Todos, due_of, parse_todos
 from openclaw.nlp.calendar_days import Span
@@ -262,15 +268,14 @@ def show_found(open_home: OpenHome, text: str, found: Found) -> Iterator[tuple[s
     """Yield the texts that go with a prompt, each with the path that it is from: the passages with
     what stands beside them; the rows that it may change as their headings tell them; else the last
     line of each log that is offered: others may have written them too."""
+    asks, sums = found.cues.asks, not found.rows.edits
     for each in found.passages:
-        asks, sums = found.cues.asks, not found.rows.edits
-        beside = _facts_beside(open_home, each, text, asks=asks, sums=sums)
-        yield each["path"], show_passage(each) + beside
+        yield each["path"], _show_with_facts(open_home, each, text, asks=asks, sums=sums)
     rows, shown = found.rows, {each["path"] for each in found.passages}
     for edit in rows.edits:
         if edit.row.path not in shown or edit.sums:
-            sums = f" [{', '.join(edit.sums)}]" if edit.sums else ""
-            yield edit.row.path, f"{edit.row.path}: {edit.row.told()}{sums}"
+            reckoned = f" [{', '.join(edit.sums)}]" if edit.sums else ""
+            yield edit.row.path, f"{edit.row.path}: {edit.row.told()}{reckoned}"
     for new in () if rows.edits else rows.new:
         if new.last_of_log and new.path in found.files:
             yield new.path, f"{new.path}: {new.last_of_log}"
@@ -336,13 +341,13 @@ def _find_rows(open_home: OpenHome, request: str, cues: Cues, found: Iterable[st
     return find_named_rows(request, texts, open_home.now().date())
 
 
-def _facts_beside(
+def _show_with_facts(
     open_home: OpenHome, passage: Mapping[str, Any], request: str, *, asks: bool, sums: bool
 ) -> str:
-    """Return lines to stand below a passage: the heading above it, that a note is of the day that a
+    """Return a passage with lines below it: the heading above it, that a note is of the day that a
     request names, the headings of the table of which it has a row, and with `sums` what the tables
     and lists add up to of which it has one: it may lack the others. A question that names rows gets
-    each with its headings."""
+    each with its headings, and one with a no only the rows that it asks for."""
     path, first, last = passage["path"], passage["start_line"], passage["end_line"]
     # The lines of passages are counted with these ends.
     text, today = re.sub(r"\r\n?", "\n", _read_text(open_home.home, path)), open_home.now().date()
@@ -350,11 +355,24 @@ def _facts_beside(
     if day := day_in(path.rpartition("/")[2]):  # a small model knows no weekdays
         named = read_past_days(request, today)
         of_day = f"\n[{day}: {named.words}]" if _lies_in(day, named.spans) else ""
+    beside = _show_section(text, first) + of_day + show_columns(text, first)
+    told = tell_named_rows(path, text, first, last, request) if asks else []
+    not_asked, asked = find_rows_not_asked(path, text, request) if asks else ((), "")
+    if not_asked:
+        told.append(asked)
+        lines = text.split("\n")
+        first, last = (
+            end - sum(line in not_asked for line in lines[:end]) for end in (first, last)
+        )
+        text, shown = (_without_lines(each, not_asked) for each in (text, passage["text"]))
+        passage = {**passage, "text": shown}
     facts = show_table_facts(text, first, last, request, today) if sums else ""
-    rows = tell_named_rows(path, text, first, last, request) if asks else []
-    told = "".join(f"\n[{row}]" for row in rows)
-    beside = _show_section(text, first) + of_day + show_columns(text, first) + facts + told
-    return open_home.masker.mask(beside)
+    beside += facts + "".join(f"\n[{row}]" for row in told)
+    return show_passage(passage) + open_home.masker.mask(beside)
+
+
+def _without_lines(text: str, lines: Collection[str]) -> str:
+    return "\n".join(line for line in text.split("\n") if line not in lines)
 
 
 def _show_section(text: str, first: int) -> str:

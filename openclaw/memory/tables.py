@@ -215,7 +215,7 @@ def _find_sums(text: str, first: int, last: int, request: str, today: date) -> I
             continue
         columns = [*zip(*rows, strict=False)] if len(rows) > 1 else []  # as far as all rows go
         known = [each for each in zip(heads, columns, strict=False) if _are_names(each[:1])]
-        groups = [(head, cells) for head, cells in known if _is_group(cells)]
+        groups = [(head, cells) for head, cells in known if is_group(cells)]
         row_words = [words.keys() & content_words(" ".join(row)) for row in rows]
         counts = Counter(chain.from_iterable(row_words))
         some = {
@@ -256,7 +256,7 @@ def _row_names(rows: Sequence[Sequence[str]]) -> Sequence[str]:
     return next(named, columns[0] if columns else ())
 
 
-def _is_group(cells: Sequence[str]) -> bool:
+def is_group(cells: Sequence[str]) -> bool:
     """Return True for a column with two values in more rows, such as yes and no."""
     values = {*cells}
     return (
@@ -304,7 +304,7 @@ def compare_rows(text: str, first: int, last: int, request: str, today: date) ->
             cells = tuple(row[at] if at < len(row) else "" for row in rows)
             if days := _read_days(cells, today):
                 told += _compare_days(head, rows, cells, days, name_days(request, today), today)
-            elif len({*filter(None, names)}) == len(rows) <= MAX_COMPARED and _is_group(cells):
+            elif len({*filter(None, names)}) == len(rows) <= MAX_COMPARED and is_group(cells):
                 for value in dict.fromkeys(cells):
                     own = [*compress(names, [cell == value for cell in cells])]
                     told.append(_tell_rows(f"{head} {value}", own))

@@ -27,7 +27,7 @@ SMALL = frozenset(
     did does done ever here himself herself itself themselves yourself via""".split()
 )
 NEGATION = re.compile(
-    r"\b(?:not|cannot|never|no|none|nobody|nothing|without|neither|nor|nicht|nie|niemals|kein\w*|nichts"
+    r"\b(?:not|cannot|never|no|none|nobody|nothing|without|neither|nor|nicht|nie|niemals|nein|kein\w*|nichts"
     r"|ohne|pas|jamais|aucun\w*|sans|nunca|sin|non|(?-i:mai)|senza)\b|n['\u2019]t\b",
     re.IGNORECASE,
 )

@@ -162,6 +162,19 @@ def test_a_row_of_a_long_table_goes_along_with_its_headings(tmp_path: Path) -> N
     assert "workspace/work.csv:2: plumber,Ulm,40\n[columns: who, where, cost]" in sent
 
 
+def test_a_question_with_a_no_gets_only_the_rows_that_it_asks_for(tmp_path: Path) -> None:
+    squad = "# Squad\n\nOf 2026.\n\n| No | Player | Goals | Paid |\n|---|---|---|---|\n"
+    rows = "| 1 | Theo | 2 | yes |\n| 4 | Kieran | 0 | no |\n| 7 | Sami | 3 | no |\n"
+    files = {"workspace/squad.md": squad + rows}
+    it = talk(home_with(tmp_path / "home", files), recall="auto")
+    it.say("Who of the squad has not paid?", answer("Kieran, Sami"))
+    sent = it.requests[0].messages[-1].content
+    it.app.close()
+    assert "| 7 | Sami | 3 | no |\n[added up: Goals: 3 (mean 1.5)]" in sent
+    assert "[rows with paid no: 2]" in sent
+    assert "Theo" not in sent
+
+
 @pytest.mark.parametrize("data", [b"%PDF-1.7 \xff\xfe", b"\0\1", b" \n"])
 def test_a_file_that_is_meant_and_no_text_does_not_go_along(tmp_path: Path, data: bytes) -> None:
     it = talk(home_with(tmp_path / "home", {"workspace/bills.md": ""}), recall="auto")

@@ -8,7 +8,13 @@ from datetime import date
 
 import pytest
 
-from openclaw.memory.named_rows import NamedRows, find_displaced, find_named_rows, tell_named_rows
+from openclaw.memory.named_rows import (
+    NamedRows,
+    find_displaced,
+    find_named_rows,
+    find_rows_not_asked,
+    tell_named_rows,
+)
 
 TODAY = date(2026, 11, 27)
 STOCK = """# Stock
@@ -396,6 +402,28 @@ def test_the_name_of_another_row_does_not_make_it_sure() -> None:
 )
 def test_rows_that_are_named_one_by_one_are_all_meant(request_text: str, all_meant: bool) -> None:
     assert find(request_text, members=MEMBERS).all_meant == all_meant
+
+
+ORDERED = "order,item,state\n12,cake,paid\n13,rye loaf,open\n14,bun,open\n"
+
+
+@pytest.mark.parametrize(
+    ("request_text", "path", "text", "told"),
+    [
+        ("wer hat noch nicht bezahlt?", "chor.md", MEMBERS, "rows with beitrag bezahlt nein: 1"),
+        ("which orders aren't paid?", "orders.csv", ORDERED, "rows with state open: 2"),
+        ("which orders are paid?", "orders.csv", ORDERED, ""),
+        ("why has the bun not been paid?", "orders.csv", ORDERED, ""),  # it is in question itself
+        ("wer singt nicht alt?", "chor.md", MEMBERS, ""),
+        ("why is it not there?", "orders.csv", "", ""),
+    ],
+)
+def test_a_question_with_a_no_asks_for_the_rows_with_one_of_two_values(
+    request_text: str, path: str, text: str, told: str
+) -> None:
+    left_out, found = find_rows_not_asked(f"workspace/{path}", text, request_text)
+    assert found == told
+    assert bool(left_out) == bool(told)
 
 
 def test_the_numbers_of_a_score_name_no_row() -> None:
