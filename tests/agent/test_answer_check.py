@@ -141,8 +141,8 @@ def test_what_the_user_only_tells_may_be_said_again(it: Talk) -> None:
 def test_a_new_value_for_a_file_is_not_only_said_again(it: Talk) -> None:
     recipe = it.root / "workspace" / "far.md"
     recipe.write_text("# Far breton\n\nLe far cuit 50 minutes.\n", "utf-8")
-    line = {"find": "Le far cuit 50 minutes.", "replace": "Le far cuit 55 minutes."}
-    edit = call("edit_file", path="workspace/far.md", **line)
+    old, new = "Le far cuit 50 minutes.", "Le far cuit 55 minutes."
+    edit = call("edit_file", path="workspace/far.md", find=old, replace=new)
     told = "le far breton cuit 55 minutes en fait"
     happened = it.say(told, told.capitalize(), edit, "C'est chang\u00e9.")
     assert "only repeated the request" in notices(happened)
