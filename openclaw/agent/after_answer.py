@@ -123,7 +123,7 @@ def _defuse_lines(lines: Sequence[str]) -> list[str]:
 
 MOST = 3
 HEAD_FILES = ("USER.md", "SOUL.md", "AGENTS.md", "IDENTITY.md", "TOOLS.md")
-SAID_AGAIN = 0.5
+SAID_AGAIN = 0.6
 """A candidate is known when this part of its telling words stands in a line just saved."""
 LONGEST_SMALL = 3
 LONGEST_RECEIPT = 72
