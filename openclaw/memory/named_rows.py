@@ -41,6 +41,7 @@ _NUMBER = re.compile(r"(?<!\d )\b\d+\b(?! \d)")  # no part of a telephone number
 _DIGIT = re.compile(r"\d")
 _FIGURE = re.compile(r"\d+(?:[.,:/-]\d+)*")  # a number, a time, a score
 _AMOUNT, _THOUSANDS = re.compile(r"\d+(?:[.,]\d+)*"), re.compile(r"[.,]\d{3}(?!\d)")
+_PLAIN = re.compile(r"\d+(?:[.,]\d+)?")
 _DECIMAL, _FRACTION = re.compile(r"\d+(?:[.,:/-]\d+)+"), re.compile(r"\d[.,]\d")
 _CELL, _FIELD, _VALUE = r'[^"\\|\n]{1,80}', r'[^",\\\n]{0,80}', r'[^"\\\n]{1,200}'
 """What a model may write for a cell, a field of a .csv, and a value behind a name."""
@@ -426,9 +427,10 @@ def _reckon(cell: str, said: str) -> dict[str, str]:
 
 
 def _is_plain(figure: str) -> bool:
-    """Return True for a number that is surely read as it is meant: "1.200" may be 1200."""
+    """Return True for a number that is surely read as it is meant: "1.200" may be 1200, and "1.2.3"
+    is a version."""
     is_short = len(figure) <= LONGEST_NUMBER
-    return is_short and bool(_AMOUNT.fullmatch(figure)) and not _THOUSANDS.search(figure)
+    return is_short and bool(_PLAIN.fullmatch(figure)) and not _THOUSANDS.search(figure)
 
 
 def _in_place_of(cell: str, number: str) -> str:
