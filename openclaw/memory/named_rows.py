@@ -21,7 +21,7 @@ from openclaw.memory.tables import CELL_END, is_group, plain_number, table_rows
 from openclaw.nlp.calendar_days import Span
 from openclaw.nlp.dates import NamedDays, find_named_day, name_each_day, without_days
 from openclaw.nlp.skill_instructions import escape_literal
-from openclaw.nlp.words import has_negation, significant_words
+from openclaw.nlp.words import denied_words, has_negation, significant_words
 from openclaw.storage.file_kinds import kind_by_name
 
 MOST_NAMED = 3  # more rows than this are not named but meant together
@@ -218,31 +218,35 @@ def tell_named_rows(path: str, text: str, first: int, last: int, request: str) -
 
 def find_rows_not_asked(path: str, text: str, request: str) -> tuple[set[str], str]:
     """Return the lines of the rows that a question such as "who has not paid?" does not ask for,
-    and what it asks for: it names a column of two values, or one of these. A small model tells of
-    all rows. None where the question names a row by itself."""
+    and what it asks for: behind the no it names a column of two values, or one of these. A small
+    model tells of all rows. None where the question names a row, or where not all can be read."""
+    denied, said = _words(denied_words(request)), _words(request)
+    if not denied or len(text) > MAX_CHARS or (path.endswith(".csv") and '"' in text):
+        return set(), ""
     rows = [row for row in read_rows(path, text) if row.heads]
-    said = _words(request) if has_negation(request) else set()
-    for heads in dict.fromkeys(row.heads for row in rows if said):
+    for heads in dict.fromkeys(row.heads for row in rows):
         table = [row for row in rows if row.heads == heads]
         columns = [*zip(*(row.cells for row in table), strict=True)]
         groups = {n: {*column} for n, column in enumerate(columns) if is_group(column)}
         others = (cell for n, column in enumerate(columns) if n not in groups for cell in column)
-        if any(_share_said(cell, said) == 1 for cell in others):
+        if any(_share_said(cell, said) >= HALF for cell in others):
             continue
         for n, values in groups.items():
-            if asked := _asked_by_no(said, heads[n], values):
+            if asked := _asked_by_no(denied, heads[n], values):
                 left_out = {row.line for row in table if row.cells[n] != asked}
                 return left_out, f"rows with {heads[n]} {asked}: {columns[n].count(asked)}"
     return set(), ""
 
 
-def _asked_by_no(said: Set[str], head: str, values: Set[str]) -> str:
-    """Return which of the two values of a column a question with a no asks for, "" for none."""
-    named = {value for value in values if _share_said(value, said) == 1}
-    denied = {value for value in values if has_negation(value)}
+def _asked_by_no(denied: Set[str], head: str, values: Set[str]) -> str:
+    """Return which of the two values of a column a question asks for that denies these words, ""
+    for none."""
+    named = {value for value in values if _share_said(value, denied) == 1}
+    noes = {value for value in values if has_negation(value)}
     if len(named) == 1:
         return next(iter(values - named))
-    return denied.pop() if len(denied) == 1 and _share_said(head, said) >= HALF else ""
+    is_asked = _share_said(head, denied) >= HALF and not has_negation(head)
+    return noes.pop() if len(noes) == 1 and is_asked else ""
 
 
 def find_named_rows(request: str, files: Iterable[tuple[str, str]], today: date) -> NamedRows:

@@ -32,10 +32,17 @@ NEGATION = re.compile(
     re.IGNORECASE,
 )
 
+_DENIED = re.compile(rf"(?:{NEGATION.pattern})((?:\s+[\w'\u2019-]+){{1,3}})", re.IGNORECASE)
+
 
 def has_negation(sentence: str) -> bool:
     """Return True when a sentence says that something is not so."""
     return NEGATION.search(sentence) is not None
+
+
+def denied_words(sentence: str) -> str:
+    """Return the words that stand close behind a negation, in the same clause."""
+    return "".join(_DENIED.findall(sentence))
 
 
 def content_words(text: str) -> list[str]:

@@ -415,6 +415,12 @@ ORDERED = "order,item,state\n12,cake,paid\n13,rye loaf,open\n14,bun,open\n"
         ("which orders aren't paid?", "orders.csv", ORDERED, "rows with state open: 2"),
         ("which orders are paid?", "orders.csv", ORDERED, ""),
         ("why has the bun not been paid?", "orders.csv", ORDERED, ""),  # it is in question itself
+        ("warum hat carla nicht bezahlt?", "chor.md", MEMBERS, ""),
+        ("which open orders have no date?", "orders.csv", ORDERED, ""),  # the no is of another word
+        ("non ho capito, which orders are open?", "orders.csv", ORDERED, ""),
+        ("qui n'a pas encore open?", "orders.csv", ORDERED, "rows with state paid: 1"),
+        ("which orders are not paid?", "orders.csv", f'{ORDERED}15,"a, b",open\n', ""),  # not all
+        ("who has not paid?", "fees.md", MEMBERS.replace("Beitrag bezahlt", "Not paid"), ""),
         ("wer singt nicht alt?", "chor.md", MEMBERS, ""),
         ("why is it not there?", "orders.csv", "", ""),
     ],
