@@ -22,7 +22,7 @@ from openclaw.messages import Entry
 from openclaw.nlp.note_additions import NoteAdditions, find_additions, shorten_request
 from openclaw.nlp.statements import FactCandidate, find_candidates
 from openclaw.nlp.words import has_negation, significant_words
-from openclaw.receipt import NO_CHANGES, Receipt
+from openclaw.receipt import NO_CHANGES, TODO_FILE, Receipt
 from openclaw.security.display import first_words
 from openclaw.security.masking import map_texts
 from openclaw.security.untrusted import defuse, plain_source
@@ -123,8 +123,8 @@ def _defuse_lines(lines: Sequence[str]) -> list[str]:
 
 MOST = 3
 HEAD_FILES = ("USER.md", "SOUL.md", "AGENTS.md", "IDENTITY.md", "TOOLS.md")
-SAID_AGAIN = 0.6
-"""A candidate is known when this part of its telling words stands in a line just saved."""
+SAID_AGAIN = 0.5
+"""A candidate is known when more than this part of its telling words is in a line just saved."""
 LONGEST_SMALL = 3
 LONGEST_RECEIPT = 72
 CLUES = 3
@@ -230,9 +230,12 @@ def _files(notes: Notes) -> Iterator[Path]:
 
 
 def _new_lines(open_home: OpenHome, turn_changes: TurnChanges) -> Sequence[str]:
-    """Return the lines that this turn's calls added to files of the home."""
+    """Return the lines that this turn's calls added to files of the home. A to-do is no fact, and
+    goes when it is done."""
     added: list[str] = []
     for name, before in turn_changes.before.items():
+        if name == TODO_FILE:
+            continue
         known = set((before or "").splitlines())
         now = text_or_none(open_home.home.root / name) or ""
         added += [line for line in now.splitlines() if line not in known]
@@ -244,7 +247,7 @@ def _is_said(text: str, lines: Sequence[str]) -> bool:
     do not count: in most languages they are small."""
     all_words = significant_words(text)
     words = {word for word in all_words if len(word) > LONGEST_SMALL or word.isdigit()} or all_words
-    return any(len(words & significant_words(line)) >= SAID_AGAIN * len(words) for line in lines)
+    return any(len(words & significant_words(line)) > SAID_AGAIN * len(words) for line in lines)
 
 
 def _is_same(known: str, text: str) -> bool:

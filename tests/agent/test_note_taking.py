@@ -13,6 +13,7 @@ from openclaw.storage.new_home import create_home
 from tests.fakes.command import openclaw
 from tests.fakes.files import write_file
 from tests.fakes.ollama_server import FakeOllama
+from tests.fakes.scripted import Line
 from tests.fakes.talk import Talk, call, done, notices, talk
 
 FACT = "I'm allergic to bees."
@@ -184,6 +185,26 @@ def test_a_fact_that_the_model_has_just_saved_is_not_kept_again(
     assert fact in note_text(it, "memory/MEMORY.md")
     assert note_text(it) == ""
     assert "kept in" not in notices(happened)
+
+
+@pytest.mark.parametrize(
+    ("fact", "saved"),
+    [
+        (
+            "My sister lives in Lisbon.",
+            call("todo", action="add", text="visit sister in Lisbon"),
+        ),
+        (
+            "I moved to Lisbon last year.",
+            call("remember", fact="Lisbon was hot last week."),
+        ),
+    ],
+)
+def test_a_fact_is_kept_beside_a_line_with_some_of_its_words(
+    fact: str, saved: Line, it: Talk
+) -> None:
+    it.say(f"{fact} Visit sister in Lisbon! Lisbon was hot last week.", saved, "Noted.")
+    assert fact in note_text(it)
 
 
 def test_a_fact_from_an_earlier_turn_is_not_kept_again(it: Talk) -> None:
