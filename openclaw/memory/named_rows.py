@@ -466,16 +466,17 @@ def _new_number(said: _Request, rows: Sequence[Row]) -> str:
 def _new_name(said: _Request, rows: Sequence[Row]) -> str:
     """Return a regular expression, in any case, for the first cell of a new row whose cells a
     request lists behind the name of the file or of the first heading: "new dog: Luna, whippet, 40".
-    "" for none, and without a figure where the rows have some."""
+    "" for none, without a figure where the rows have some, and else without a word of them."""
     before, _, behind = said.text.partition(": ")
     cells, heads = behind.split(","), rows[0].heads
     kinds, words = _words(PurePath(rows[0].path).stem, *heads[:1]), _words(before)
     is_kind = {word[:BEGINNING] for word in kinds} & {word[:BEGINNING] for word in words}
     has_figures = any(_DIGIT.search(cell) for row in rows for cell in row.cells)
     is_row = FEWEST_CELLS <= len(cells) <= len(heads)
-    is_row = is_row and (bool(_DIGIT.search(behind)) or not has_figures)
+    known = _words(*heads, *chain.from_iterable(row.cells for row in rows))
+    is_alike = _DIGIT.search(behind) if has_figures else known & _words(*cells[1:])
     name = cells[0].split()
-    if not is_kind or not is_row or not name or {'"', "\\", "|"} & {*cells[0]}:
+    if not (is_kind and is_row and is_alike and name) or {'"', "\\", "|"} & {*cells[0]}:
         return ""
     first = (f"[{each[0].upper()}{each[0].lower()}]{escape_literal(each[1:])}" for each in name)
     return " ".join(first) if all(each[0].isalpha() for each in name) else ""

@@ -281,6 +281,9 @@ def test_what_is_surely_no_plain_number_is_not_reckoned(request_text: str, line:
 
 def test_a_list_of_other_things_is_no_new_row() -> None:
     assert not find("stock: count, order, tell Ann", stock=STOCK).surely
+    shops = "| Item | Shop | Who |\n|---|---|---|\n| soap | Lidl | Ann |\n"
+    assert not find("shopping: cheese, apples, bread", shopping=shops).surely
+    assert find("shopping: cheese, lidl, bob", shopping=shops).surely
 
 
 def test_a_question_that_names_rows_of_a_table_gets_them_with_their_headings() -> None:
