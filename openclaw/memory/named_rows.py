@@ -280,7 +280,7 @@ def find_named_rows(request: str, files: Iterable[tuple[str, str]], today: date)
     names = [said.words & _words(each.row.cells[each.at]) for each in named]
     are_apart = sum(map(len, names)) == len(set().union(*names))
     columns = {*chain.from_iterable(each.free for each in edits)}
-    all_meant = len(edits) > 1 and are_apart and len(columns) == 1
+    all_meant = surely and len(edits) > 1 and are_apart and len(columns) == 1
     return NamedRows(edits, tuple(new), surely, all_meant)
 
 

@@ -408,6 +408,13 @@ def test_rows_that_are_named_one_by_one_are_all_meant(request_text: str, all_mea
     assert find(request_text, members=MEMBERS).all_meant == all_meant
 
 
+def test_rows_of_several_files_are_not_all_meant() -> None:
+    head = "| Name | Phone |\n|---|---|\n"
+    found = find("mum and tom, new phone", a=f"{head}| Mum | 555 |\n", b=f"{head}| Tom | 987 |\n")
+    assert len(found.edits) == 2
+    assert not found.all_meant
+
+
 ORDERED = "order,item,state\n12,cake,paid\n13,rye loaf,open\n14,bun,open\n"
 
 
