@@ -51,10 +51,12 @@ _WEEKDAYS = (
     "sunday|sonntag|dimanche|domingo|domenica|zondag",
 )
 _BARE_WEEKDAY = (
-    r"(?<!\b(?:le|il|ce) )(?<!\b(?:entro|avant) )\b(?P<weekday>(?:lun|mar|mercre|jeu|vendre|same)di"
+    r"(?<!\bà )(?<!\b(?:le|il|ce|un|da) )(?<!\bles )(?<!\bogni )(?<!\b(?:entro|avant) )"
+    r"(?<!\bchaque )\b(?P<weekday>(?:lun|mar|mercre|jeu|vendre|same)di"
     r"|dimanche|(?:lune|marte|mercole|giove|vener)d[iì]|sabato|domenica)\b"
 )
-"""A weekday that needs no preposition; with an article it is a habit ("le lundi")."""
+"""A weekday that needs no preposition; with others before it it is a habit ("le lundi",
+"ogni lunedì") or a day to come ("entro martedì")."""
 MONTH, _WEEKDAY = (f"(?:{'|'.join(names)})" for names in (_MONTHS, _WEEKDAYS))
 _UNITS = {
     "weekend": r"week-?end|wochenendes?|fi[nm] de semana",

@@ -219,9 +219,8 @@ def test_several_times_are_read(text: str, expected: str) -> None:
     |in Spring Boot|in summer|auf jeden Fall|is 12.5.1 out?|at 10.30 or 11.15?|call +49 2015 334
     |it costs 12.50|what does sec mean?|a sunny place|to a friend on the road|was ist hier los?
     |my Audi Q3|Q1: what is it?|Monday is when?|open on Mondays|the weekend of the wedding
-    |le lundi je travaille|il sabato al mercato|ce mercredi|entro martedì|lundi prochain""".split(
-        "|"
-    ),
+    |le lundi je travaille|il sabato al mercato|ce mercredi|entro martedì|lundi prochain
+    |chaque lundi|ogni lunedì|tous les mardi|da lunedì|jusqu'à lundi""".split("|"),
 )
 def test_words_that_only_look_like_a_time_name_no_days(text: str) -> None:
     assert read(text.strip()) == ""
