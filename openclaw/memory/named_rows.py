@@ -41,7 +41,7 @@ _NUMBER = re.compile(r"(?<!\d )\b\d+\b(?! \d)")  # no part of a telephone number
 _DIGIT = re.compile(r"\d")
 _FIGURE = re.compile(r"\d+(?:[.,:/-]\d+)*")  # a number, a time, a score
 _AMOUNT, _THOUSANDS = re.compile(r"\d+(?:[.,]\d+)*"), re.compile(r"[.,]\d{3}(?!\d)")
-_PLAIN = re.compile(r"\d+(?:[.,]\d+)?")
+_PLAIN, _NEGATIVE = re.compile(r"\d+(?:[.,]\d+)?"), re.compile(r"[-\u2212]\d")
 _DECIMAL, _FRACTION = re.compile(r"\d+(?:[.,:/-]\d+)+"), re.compile(r"\d[.,]\d")
 _CELL, _FIELD, _VALUE = r'[^"\\|\n]{1,80}', r'[^",\\\n]{0,80}', r'[^"\\\n]{1,200}'
 """What a model may write for a cell, a field of a .csv, and a value behind a name."""
@@ -423,7 +423,7 @@ def _reckon(cell: str, said: str) -> dict[str, str]:
     """Return the number of a cell less the one that is said, and more, each with how it came: a
     small model does not reckon. Nothing for what is no plain number."""
     figures = [*_FIGURE.findall(cell), said]
-    if len(figures) != 2 or not all(map(_is_plain, figures)):
+    if len(figures) != 2 or not all(map(_is_plain, figures)) or _NEGATIVE.search(cell):
         return {}
     old, new = (Decimal(plain_number(each)) for each in figures)
     sums = {"-": old - new, "+": old + new}

@@ -270,6 +270,7 @@ def test_a_number_may_be_more_or_less_than_the_one_of_the_row() -> None:
     [
         ("the chess club is until 17:00", "- chess club: until 16:30\n"),
         ("the chess club has 20 members", "- chess club: 1.200 members\n"),  # or one and a fifth
+        ("the chess club is 5 down", "- chess club: -3 points\n"),  # a figure is read without sign
         ("the chess club uses 1.2.4", "- chess club: version 1.2.3\n"),
         ("the chess club has 20 members", f"- chess club: {'9' * 30} members\n"),
     ],
