@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, S
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import PurePath
 
 from openclaw.frozen import frozen
@@ -47,6 +47,7 @@ _CELL, _FIELD, _VALUE = r'[^"\\|\n]{1,80}', r'[^",\\\n]{0,80}', r'[^"\\\n]{1,200
 """What a model may write for a cell, a field of a .csv, and a value behind a name."""
 FEWEST_CELLS = 3  # a request lists so many cells of a new row
 MOST_WORDS, _CLAUSE_END = 8, re.compile(r"[,;.!?:] ?")
+_JOIN = re.compile(r"[\s,&+]+(?:(?:and|und|et|y|e|en)\s+)?", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_][\w'\u2019-]*")
 
 
@@ -124,7 +125,7 @@ class NamedRows:
     edits      the rows that it names
     new        the new lines of tables and lists
     surely     it says so more than once: by a heading, the file's name or another cell of the table
-    all_meant  it names each of the rows by words of its own, and the one column that is to change
+    all_meant  it names the rows side by side, and the one column that is to change
     """
 
     edits: tuple[RowEdit, ...] = ()
@@ -277,11 +278,22 @@ def find_named_rows(request: str, files: Iterable[tuple[str, str]], today: date)
     if meant and (not surely or _are_of_other_days(said, [each.row for each in named])):
         return NamedRows(new=meant, surely=True)
     edits = tuple(_edit_of(said, each) for each in named)
-    names = [said.words & _words(each.row.cells[each.at]) for each in named]
-    are_apart = sum(map(len, names)) == len(set().union(*names))
     columns = {*chain.from_iterable(each.free for each in edits)}
-    all_meant = surely and len(edits) > 1 and are_apart and len(columns) == 1
+    all_meant = surely and len(columns) == 1 and _are_joined(said, named)
     return NamedRows(edits, tuple(new), surely, all_meant)
+
+
+def _are_joined(said: _Request, named: Sequence[_Named]) -> bool:
+    """Return True when several rows are named side by side: "Kieran and Finn", not "tell mum that
+    the phone of Tom is broken"."""
+    names = [_words(each.row.cells[each.at]) for each in named]
+    words = [*_WORD.finditer(said.text)]
+    spots = [[word.span() for word in words if name & _words(word[0])] for name in names]
+    if len(spots) < 2 or not all(spots):
+        return False
+    places = sorted((min(spot)[0], max(spot)[1]) for spot in spots)
+    between = (said.text[end:start] for (_, end), (start, _) in pairwise(places))
+    return all(map(_JOIN.fullmatch, between))
 
 
 def _growing_tables(rows: Sequence[Row], end: str) -> Iterator[Sequence[Row]]:

@@ -475,7 +475,7 @@ WORDS_BEFORE: tuple[tuple[Callable[[re.Match[str], Time, date], Span | None], st
     (_let_count, rf"(?P<last>{_LAST})\s+"),
     (_since, SINCE),
     (_let_count, rf"(?P<in>{_DURING})\s+(?:the\s+month\s+of\s+|monat\s+)?"),
-    (_let_count, r"(?P<on>on|am|op|el|n[ao])\s+"),
+    (_let_count, r"(?P<on>on|am|op|el|na)\s+"),
 )
 
 _DATE = (
