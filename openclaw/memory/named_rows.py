@@ -483,12 +483,13 @@ def _new_name(said: _Request, rows: Sequence[Row]) -> str:
     cells, heads = behind.split(","), rows[0].heads
     kinds, words = _words(PurePath(rows[0].path).stem, *heads[:1]), _words(before)
     is_kind = {word[:BEGINNING] for word in kinds} & {word[:BEGINNING] for word in words}
+    name = cells[0].split()
+    if not is_kind or not FEWEST_CELLS <= len(cells) <= len(heads) or not name:
+        return ""
     has_figures = any(_DIGIT.search(cell) for row in rows for cell in row.cells)
-    is_row = FEWEST_CELLS <= len(cells) <= len(heads)
     known = _words(*heads, *chain.from_iterable(row.cells for row in rows))
     is_alike = _DIGIT.search(behind) if has_figures else known & _words(*cells[1:])
-    name = cells[0].split()
-    if not (is_kind and is_row and is_alike and name) or {'"', "\\", "|"} & {*cells[0]}:
+    if not is_alike or {'"', "\\", "|"} & {*cells[0]}:
         return ""
     first = (f"[{each[0].upper()}{each[0].lower()}]{escape_literal(each[1:])}" for each in name)
     return " ".join(first) if all(each[0].isalpha() for each in name) else ""
