@@ -17,12 +17,12 @@ from openclaw.frozen import frozen
 from openclaw.home.open_home import OpenHome
 from openclaw.memory.markdown import read_page
 from openclaw.memory.named_rows import (
-    MAX_CHARS,
     NamedRows,
     find_named_rows,
     find_rows_not_asked,
     tell_named_rows,
 )
+from openclaw.memory.rows import MAX_CHARS
 from openclaw.memory.tables import show_columns, show_table_facts
 from openclaw.memory.todos import Todos, due_of, parse_todos
 from openclaw.nlp.calendar_days import Span

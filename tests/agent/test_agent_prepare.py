@@ -19,7 +19,7 @@ from openclaw.agent.memory_lookup import MAX_FILES
 from openclaw.config import Settings
 from openclaw.config.settings import Ollama
 from openclaw.inspection.context import context_report
-from openclaw.memory.named_rows import MAX_CHARS
+from openclaw.memory.rows import MAX_CHARS
 from openclaw.models.base import Request
 from openclaw.security.untrusted import draw_nonce, private_key
 from openclaw.sessions.session import from_json, to_json

@@ -42,6 +42,18 @@ METERS = """day,power,water
 READINGS = "| Day | Power | Water |\n|---|---|---|\n| 2026-11-01 | 14958.1 | 835.0 |\n"
 MENU = "# Menu\n\n- Monday: lentils\n- Thursday: omelette\n"
 OVEN = "preheat: 25\ncroissant:\n  minutes: 16\nrye:\n  minutes: 45\n"
+LOANS = """date,title,borrower,due,returned
+2026-11-03,The Salt Path,Gwen Price,2026-11-24,no
+2026-11-10,Middlemarch,Ann Bowen,2026-12-01,2026-11-21
+2026-11-12,The Hobbit,Tomos Lewis,2026-12-03,no
+"""
+FIXTURES = """| Date | Opponent | Where | Kick-off |
+|---|---|---|---|
+| 2026-12-05 | Barnet | away | 09:30 |
+| 2026-12-12 | Archway | home | 10:00 |
+| 2026-12-16 | Finchley | away | 10:30 |
+| 2026-12-19 | Muswell Hill | home | 11:00 |
+"""
 WALKS = """# Walks
 
 | Day | Route | Miles |
@@ -49,13 +61,19 @@ WALKS = """# Walks
 | 2026-11-15 | Gower coast | 6 |
 | 2026-11-22 | Taff trail | 9 |
 """
+SOLD = "| No | Who | What | Price |\n|---|---|---|---|\n| 44 | Lou Ray | bunch of roses | 38 |\n"
 LOG = (
     "# Log\n\n- 2026-11-24: 75 buns sold, 5 left over\n- 2026-11-25: 90 buns sold, none left over\n"
 )
 
 
 def find(request: str, **files: str) -> NamedRows:
-    names = {"orders": "orders.csv", "meters": "meters.csv", "oven": "oven.yaml"}
+    names = {
+        "orders": "orders.csv",
+        "meters": "meters.csv",
+        "loans": "loans.csv",
+        "oven": "oven.yaml",
+    }
     paths = ((f"workspace/{names.get(name, name + '.md')}", text) for name, text in files.items())
     return find_named_rows(request, paths, TODAY)
 
@@ -111,6 +129,27 @@ def find(request: str, **files: str) -> NamedRows:
             "- Thursday: omelette",
             "- Thursday: soup",
             "- Friday: soup",
+        ),
+        (  # a day comes into the column of days that is still open
+            "gwen brought the salt path back today",
+            {"loans": LOANS},
+            "2026-11-03,The Salt Path,Gwen Price,2026-11-24,no",
+            "2026-11-03,The Salt Path,Gwen Price,2026-11-24,2026-11-27",
+            "2026-11-27,The Salt Path,Gwen Price,2026-11-24,no",
+        ),
+        (  # a day to come names its row, with a value that other rows share
+            "on the 19th we play away",
+            {"fixtures": FIXTURES},
+            "| 2026-12-19 | Muswell Hill | home | 11:00 |",
+            "| 2026-12-19 | Muswell Hill | away | 11:00 |",
+            "| 2026-12-19 | away | home | 11:00 |",
+        ),
+        (  # in a column of two values the other one, not the heading's word
+            "bernd hat bezahlt",
+            {"members": MEMBERS},
+            "| Bernd Voss | Bass | nein |",
+            "| Bernd Voss | Bass | ja |",
+            "| Bernd Voss | Bass | bezahlt |",
         ),
         (  # of YAML the names above count too
             "bake the rye for 50 minutes",
@@ -278,6 +317,36 @@ def test_a_number_may_be_more_or_less_than_the_one_of_the_row() -> None:
 def test_what_is_surely_no_plain_number_is_not_reckoned(request_text: str, line: str) -> None:
     (edit,) = find(request_text, school=line).edits
     assert edit.sums == ()
+
+
+def test_of_part_of_one_a_number_is_the_hundredths() -> None:
+    (edit,) = find("the fine goes up to 15p", fees="- fine: 0.10\n- card: 2.00\n").edits
+    assert edit.sums == ("15 / 100 = 0.15",)
+    assert re.fullmatch(edit.form, "- fine: 0.15")
+    assert not re.fullmatch(edit.form, "- fine: 15.10")
+
+
+def test_a_name_of_several_words_goes_before_more_words_of_another_row() -> None:
+    left = "| Item | Left |\n|---|---|\n| red roses | 80 |\n"
+    (edit,) = find("20 red roses for the bunch of roses of ray", stock=left, sold=SOLD).edits
+    assert edit.row.line == "| red roses | 80 |"
+
+
+def test_a_time_names_the_row_of_a_day_without_a_word_of_it() -> None:
+    found = find("the game on 12 december starts at 11:30", fixtures=FIXTURES)
+    assert [each.row.line for each in found.edits] == ["| 2026-12-12 | Archway | home | 10:00 |"]
+    assert not found.surely
+    assert not find("the dentist is on 12 december", fixtures=FIXTURES).edits
+
+
+def test_no_row_surely_takes_two_numbers_that_it_lacks() -> None:
+    request_text = "the butter buns need 8 eggs, not 6"
+    assert not find(request_text, stock=STOCK.replace("butter |", "butter buns |")).surely
+
+
+def test_the_number_of_a_new_row_may_be_a_value_of_another() -> None:
+    ordered = ORDERS.replace("birthday cake", "315")
+    assert find("new order: 315, harbour hotel, 20 white loaves", orders=ordered).surely
 
 
 def test_a_list_of_other_things_is_no_new_row() -> None:

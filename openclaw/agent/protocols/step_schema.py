@@ -11,7 +11,8 @@ from itertools import chain
 from typing import Any
 
 from openclaw.agent.protocols.base import RunningTurn
-from openclaw.memory.named_rows import NewLine, RowEdit
+from openclaw.memory.named_rows import RowEdit
+from openclaw.memory.new_rows import NewLine
 from openclaw.messages import ToolUse
 from openclaw.nlp.classifier import read_message
 from openclaw.nlp.intent import FILE, HARDLY, LIKELY

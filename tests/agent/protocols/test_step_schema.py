@@ -17,7 +17,8 @@ from openclaw.agent.protocols.json_steps import JsonSteps
 from openclaw.agent.protocols.step_schema import WRITING, step_schema
 from openclaw.cli.approval import yes_unless_untrusted
 from openclaw.config import Settings
-from openclaw.memory.named_rows import NamedRows, NewLine, find_named_rows
+from openclaw.memory.named_rows import NamedRows, find_named_rows
+from openclaw.memory.new_rows import NewLine
 from openclaw.messages import Entry, ToolCall, ToolUse
 from openclaw.models.base import Reply
 from openclaw.nlp.intent import read_cues
