@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from openclaw.nlp.date_patterns import MONTH, has_date
 from openclaw.nlp.dates import SIDES, NamedDays, find_named_day, name_days, parse_day
-from openclaw.nlp.words import content_words
+from openclaw.nlp.words import WORD, content_words
 
 _TABLE_RULE = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?$")
 NUMBER = re.compile(r"-?\d[\d.,]*(?<![.,])")
@@ -209,20 +209,20 @@ def add_up(text: str, first: int, last: int, request: str, today: date) -> list[
 
 
 def _find_sums(text: str, first: int, last: int, request: str, today: date) -> Iterator[str]:
-    words = dict.fromkeys(content_words(request))
+    said = {stem: word for word in WORD.findall(request) for stem in content_words(word)}
     for begin, end, heads, rows in find_tables(text):
         if begin > last or end < first:
             continue
         columns = [*zip(*rows, strict=False)] if len(rows) > 1 else []  # as far as all rows go
         known = [each for each in zip(heads, columns, strict=False) if _are_names(each[:1])]
         groups = [(head, cells) for head, cells in known if is_group(cells)]
-        row_words = [words.keys() & content_words(" ".join(row)) for row in rows]
+        row_words = [said.keys() & content_words(" ".join(row)) for row in rows]
         counts = Counter(chain.from_iterable(row_words))
-        some = {
-            f"with {word}": [word in said for said in row_words]
-            for word in words
-            if 1 < counts[word] < len(rows)
-        }
+        by_rows: dict[tuple[bool, ...], list[str]] = {}  # the words that stand in the same rows
+        for stem, word in said.items():
+            if 1 < counts[stem] < len(rows):
+                by_rows.setdefault(tuple(stem in each for each in row_words), []).append(word)
+        some = {f"with {' '.join(words)}": [*own] for own, words in by_rows.items()}
         for head, cells in known:
             if days := _read_days(cells, today):
                 named = name_days(request, today)
@@ -246,14 +246,16 @@ def _find_sums(text: str, first: int, last: int, request: str, today: date) -> I
 
 
 def _row_names(rows: Sequence[Sequence[str]]) -> Sequence[str]:
-    """The cells of the first column in which all are different, and not all are numbers."""
+    """The cells of the first column in which all are different, not all are numbers and the first
+    is no day; where there is none, a day may be it."""
     columns = [*zip(*rows, strict=False)]
-    named = (
+    named = [
         cells
         for cells in columns
         if len({*cells}) == len(cells) and not all(map(str.isdecimal, cells))
-    )
-    return next(named, columns[0] if columns else ())
+    ]
+    no_days = (cells for cells in named if not has_date(cells[0]))
+    return next(no_days, (*named, *columns, ())[0])
 
 
 def is_group(cells: Sequence[str]) -> bool:
@@ -287,10 +289,10 @@ def _show_sum(amounts: Sequence[float], places: int, unit: str, ends: str = "") 
 def compare_rows(text: str, first: int, last: int, request: str, today: date) -> list[str]:
     """The rows of the tables as in `add_up`, by their names, whose days are before and after the
     one that the request names, in its words, else today: "rows with COLUMN before DAY (2): ROW,
-    ROW"; those of the day with all their cells; those under and over the only number that it names;
-    and those with each of the two values of a column. A column counts when it has rows on both
-    sides, one of days without years only beside a day, and one of numbers that the request names
-    before the others."""
+    ROW"; those of the day with all their cells; those under and over the only number that it names,
+    those with 0 where it names none; and those with each of the two values of a column. A column
+    counts when it has rows on both sides, one of days without years only beside a day, and one of
+    numbers that the request names before the others."""
     figures = _FIGURE.findall(request.replace(find_named_day(request) or " ", " "))
     told: list[str] = []
     for begin, end, heads, rows in find_tables(text):
@@ -311,12 +313,17 @@ def compare_rows(text: str, first: int, last: int, request: str, today: date) ->
             elif (
                 len(rows) <= MAX_COMPARED
                 and (not meant or head in meant)
-                and len(figures) == 1
+                and len(figures) < 2
                 and (amounts := read_column(cells)[0])
             ):
-                number = float(figures[0])
-                words = (f"under {figures[0]}", f"over {figures[0]}")
-                told += _split(head, names, amounts, (number, number), words)
+                if figures:
+                    number = float(figures[0])
+                    words = (f"under {figures[0]}", f"over {figures[0]}")
+                    told += _split(head, names, amounts, (number, number), words)
+                elif any(amounts) and 0 in amounts:  # what a stock has none of
+                    told.append(
+                        _tell_rows(f"{head} 0", [*compress(names, (not n for n in amounts))])
+                    )
             if len(told) >= MAX_SIDES:
                 return told
     return told
