@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from openclaw.nlp.relevance import (
     nearest_unlisted,
     rank_blurbs,
 )
-from openclaw.nlp.words import content_words, has_negation
+from openclaw.nlp.words import SMALL, content_words, has_negation
 
 FILE = re.compile(r"(?<![\w/@.:-])(?:[\w-]+/)*[\w-][\w.-]*\.(?=\w*[A-Za-z])\w{1,8}(?![\w/])")
 ATTACHED = re.compile(r'@"[^"\n]+"')  # what goes along with a prompt, by a name with blanks
@@ -326,12 +326,13 @@ def _find_lists(cues: Cues, said: _Request, lists: Sequence[str]) -> tuple[Cues,
     """Find the to-do lists that a request names, and whether it means a page of the workspace: for
     "add it to my reading list", reading.md."""
     read, words = said.read, said.words
-    asked = [name for name in lists if words.intersection(re.findall(r"[\w-]+", name.lower()))]
+    asked = [name for name in lists if _is_list_said(name, words)]
     if not asked and read.has("todo_list"):  # "what do I need from the shop"
         begins = tuple(word for word in words if len(word) >= SHORTEST_BEGINNING)
         asked = [name for name in lists if name.lower().startswith(begins)]
     joined = _find_joined_list(said.text, said.language, lists) if read.has("todo_add") else []
-    about_lists = bool(words & LIST_WORDS or joined) and not cues.named
+    is_added_to = bool(asked) and _find_likely(read) == "todo_add"
+    about_lists = bool(words & LIST_WORDS or joined or is_added_to) and not cues.named
     if not asked and said.outright and not cues.missing:  # "the price list in prices.md"
         asked = joined or _find_new_list(said.text)
     pages = {Path(path).stem.lower() for path in cues.meant}
@@ -377,7 +378,8 @@ def _find_fact(cues: Cues, said: _Request) -> Cues:
     fact = "" if cues.asks or about_file else _fact_to_remember(said.text, said.read)
     is_note = said.outright and not (fact or about_file or cues.meant)
     note = _note_of_day(said.text, said.read) if is_note else ""
-    return replace(cues, fact=fact or note, today=bool(note or TODAY.search(said.text)))
+    of_today = said.read.has("day_note") or TODAY.search(said.text)
+    return replace(cues, fact=fact or note, today=bool(note or of_today))
 
 
 def _rank_skills(cues: Cues, said: _Request, skills: Sequence[Blurb]) -> list[Blurb]:
@@ -407,14 +409,15 @@ def _choose_skill(
 
 def _choose_tool(cues: Cues, said: _Request) -> Cues:
     """Name the tool for what a request likely wants done to to-dos or memories, where nothing tells
-    more surely what it is about."""
+    more surely what it is about: "add a step to the opening instructions" may name their file."""
     read, likely = said.read, _find_likely(said.read)
-    named = likely and not cues.todos
+    in_file = cues.meant and likely == "todo_add" and not surely_adds(said.text)
+    named = likely and not (cues.todos or in_file)
     return replace(
         cues,
         lines=(*cues.lines, *([f"{TOOL_LINE}{LIKELY_TOOLS[likely]}"] if named else ())),
         runs=not likely or read.probabilities["program"] >= HARDLY,
-        remembers=read.has("remember") and not cues.todos,
+        remembers=read.has("remember") and not (cues.todos or likely != "remember"),
         forgets=read.has("forget") and not (cues.todos or cues.meant),
     )
 
@@ -535,10 +538,20 @@ def _todo_actions(read: Labels, language: str) -> tuple[str, ...]:
 
 
 def _find_likely(read: Labels) -> str:
-    """Return what an order likely wants done to to-dos or memories, "" for nothing of the kind."""
-    best = read.best(*LIKELY_TOOLS)
+    """Return what an order likely wants done to to-dos or memories, "" for nothing of the kind and
+    for a text to be written: "a short thank-you note"."""
+    best = read.best(*LIKELY_TOOLS, "text")
     sure = read.probabilities[best] >= LIKELY and may_order(read)
-    return best if sure else ""
+    return best if sure and best in LIKELY_TOOLS else ""
+
+
+def _is_list_said(name: str, words: Set[str]) -> bool:
+    """Return True when a request says the first word of the name of a list, more than half of them,
+    or beside the word for a list any: "buy stamps" does not name the list "Books to buy"."""
+    names = re.findall(r"[\w-]+", name.lower())
+    telling = {*names} - SMALL or {*names}
+    said = telling & words
+    return bool(said and (words & LIST_WORDS or names[0] in said)) or 2 * len(said) > len(telling)
 
 
 def _find_new_list(request: str) -> list[str]:

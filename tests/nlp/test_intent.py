@@ -363,6 +363,35 @@ def test_a_request_about_lists_is_recognised(
     ]
 
 
+@pytest.mark.parametrize(
+    ("request_", "lists"),
+    [
+        ("remind me to buy more stamps", ("Tasks",)),
+        ("add orbital to books", ("Books to buy",)),
+        ("metti zucchero e biscotti nella spesa", ("Spesa",)),
+    ],
+)
+def test_a_to_do_goes_to_the_list_whose_name_is_said(request_: str, lists: tuple[str, ...]) -> None:
+    assert read_cues(request_, [], lists=("Books to buy", "Spesa")).known_lists == lists
+
+
+def test_a_list_that_is_named_with_something_to_add_is_for_to_dos() -> None:
+    seen = read_cues("metti zucchero e biscotti nella spesa", [], lists=("Spesa",))
+    assert seen.todos and seen.lists == ("Spesa",)
+
+
+def test_what_is_to_be_added_to_a_file_gets_no_line_for_to_dos() -> None:
+    asked = "add a fifth step to the opening instructions: check the book drop"
+    line = 'Tool that may fit: todo, action "add"'
+    assert line in read_cues(asked, []).lines
+    assert line not in read_cues(asked, ["workspace/opening.md"]).lines
+
+
+def test_a_text_to_write_is_nothing_to_remember() -> None:
+    seen = cues_of("write a short thank-you note to mrs bevan for the mince pies")
+    assert not seen.remembers and not any("remember" in line for line in seen.lines)
+
+
 def test_a_question_about_to_dos_may_name_a_list_by_its_beginning() -> None:
     found = read_cues("what do i need from the shop", (), lists=("Tasks", "Shopping"))
     assert found.lists == ("Shopping",)
@@ -520,6 +549,8 @@ def test_a_note_of_the_day_that_is_to_be_kept_is_remembered() -> None:
     assert (seen.fact, seen.today) == ("Log 3 hours for Brightleaf today", True)
     assert cues_of("add to today's journal: demo went well").fact == "Demo went well"
     assert not read_cues("log 3 hours for Brightleaf today", ["workspace/hours.csv"]).fact
+    seen = read_cues("jot down that today we had 55 loans", ["workspace/loans.csv"])
+    assert (seen.fact, seen.today) == ("Today we had 55 loans", True)
     assert not cues_of("Second at the quiz tonight, beaten by one point.").fact
 
 
