@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
 # Seconds that a search may spend on new vectors; the rest waits for `memory index`.
 EMBED_SECONDS = 1.5
+MAX_AGAIN = 2  # passages of the head that are repeated, as they are better than all others
 PROMPT_EMBED_SECONDS = 0.3
 ATTEMPTS = 3
 MAX_RANKED = 1_000
@@ -113,10 +114,11 @@ class Search(LiveIndex):
             hits, known = look(query), look(in_head) if in_head.only else ()
             chosen = ChosenPassages([])
             for score in PROMPT_SCORES[kind]:
-                again = for_prompt(known, PassageLimits(1, tokens, score, count))
-                if again and not (hits and hits[0][0].score >= again[0].score):
-                    hits = [*(hit for hit in known if again[0].holds(hit[1])), *hits]
-                    known = [hit for hit in known if not again[0].holds(hit[1])]
+                again = for_prompt(known, PassageLimits(MAX_AGAIN, tokens, score, count))
+                best = hits[0][0].score if hits else 0
+                for repeated in (each for each in again if each.score > best):
+                    hits = [*(hit for hit in known if repeated.holds(hit[1])), *hits]
+                    known = [hit for hit in known if not repeated.holds(hit[1])]
                 chosen = choose_passages(hits, PassageLimits(most, tokens, score, count), known)
                 if chosen.passages:
                     break

@@ -548,6 +548,17 @@ def test_a_question_about_own_things_is_shown_the_less_near_of_what_the_prompt_h
     ]
 
 
+def test_two_lines_of_the_head_are_repeated_where_no_other_is_nearer(
+    home: Path, opened: Opened
+) -> None:
+    head = ("memory/MEMORY.md", "workspace/USER.md")
+    write(home, head[0], "- Marta is allergic to lilies.\n")
+    write(home, head[1], "I run a flower shop with my sister Marta.\n")
+    asked = "can I put lilies into the shop when Marta is here?"
+    chosen = opened().chosen_for_prompt(asked, head, 3, 400, len, kind="own")
+    assert {each.path for each in chosen.passages} == {*head}
+
+
 def test_an_order_finds_the_line_of_which_it_names_only_the_old_part(opened: Opened) -> None:
     search = opened()
     asked = "move the ferry to quarter past seven"
