@@ -41,6 +41,7 @@ from openclaw.receipt import TODO_FILE
 from openclaw.retrieval.scan import find_files, index_options
 from openclaw.retrieval.units import day_in
 from openclaw.security.untrusted import break_tokens, fence
+from openclaw.sessions.session import Session
 from openclaw.storage.file_kinds import kind_by_name
 from openclaw.storage.home import Home
 from openclaw.tools.memory_tools import show_passage
@@ -181,14 +182,22 @@ def find_passages(
         return [], []
     recall = open_home.recall
     long_files = find_long_files(open_home.home, cues, page_chars(builder.card.window))
-    recall.send_question(question, known, long_files, kind=kind_of_prompt(text, cues))
+    kind, wait = kind_of_prompt(text, cues), open_home.settings.recall_wait
+    recall.send_question(question, known, long_files, kind=kind)
     if ahead and not recall.has_answered:
         for waiting in open_home.model.warm(builder.beginning(text)):
             if waiting.message:
                 yield events.waiting_event(waiting)
     open_home.tell("searching memory")
     fence("", "", "", own=True)  # compiles its patterns while the search runs
-    found = recall.wait_for_passages(open_home.settings.recall_wait)
+    found, left_out = recall.wait_for_passages(wait), recall.left_out
+    before = _prompt_with_passages(builder.session)
+    if before and recall.has_answered and not _is_any_near(found):
+        # "And when do they start?" says what it is about only with the prompt before it.
+        recall.send_question(f"{before} {question}", known, long_files, kind=kind)
+        again = recall.wait_for_passages(wait)
+        if _is_any_near(again):
+            found, left_out = again, recall.left_out
     open_home.tell("")
     yield from map(events.Trouble, recall.take_notices())
     paths = _files_meant(open_home, question, cues)
@@ -197,7 +206,18 @@ def find_passages(
     masked = [{**passage, "text": open_home.masker.mask(passage["text"])} for passage in shown]
     if masked:
         yield events.Retrieval(tuple(masked))
-    return masked, recall.left_out
+    return masked, left_out
+
+
+def _is_any_near(passages: Iterable[Mapping[str, Any]]) -> bool:
+    return any(each["score"] >= SURELY_ABOUT for each in passages)
+
+
+def _prompt_with_passages(session: Session) -> str:
+    """Return the newest prompt of a conversation if passages went with it, else ""."""
+    prompts = (each for each in reversed(session.messages) if each.role == "user")
+    newest = next(prompts, None)
+    return newest.content if newest and newest.record.offered else ""
 
 
 def _files_meant(open_home: OpenHome, question: str, cues: Cues) -> list[str]:
