@@ -132,7 +132,7 @@ def _clean_answer(answer: str, hints: Collection[str], turn: RunningTurn, toolbo
     made = [use for use in first.values() if use.ok and toolbox.effect(use.call) in CHANGING]
     if made:
         return "\n".join(first_line(use.output) for use in made)
-    return [*first.values()][-1].output[:LONGEST_RESULT] if first else answer
+    return [*first.values()][-1].output[:LONGEST_RESULT] if first else ""
 
 
 def _without(text: str, hints: Collection[str]) -> str:

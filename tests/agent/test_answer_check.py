@@ -82,6 +82,14 @@ def test_the_programs_own_hint_is_no_part_of_an_answer(tmp_path: Path, before: s
     assert "Tell the user" not in shown(happened)
 
 
+def test_a_hint_alone_is_no_answer(it: Talk) -> None:
+    told = "The date 21 November 2026 is today's and stands in no file."
+    happened = it.say(
+        "When does my train leave?", "It leaves on 21 November 2026.", told, "I do not know."
+    )
+    assert done(happened).answer == "I do not know."
+
+
 def test_a_hint_alone_becomes_what_the_last_call_brought(tmp_path: Path) -> None:
     it = talk(tmp_path / "home", protocol="json")
     (it.root / "workspace" / "trip.md").write_text("We fly on Sunday.\n", "utf-8")
