@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from collections.abc import Collection, Iterator, Sequence, Set
 from datetime import date
 from decimal import Decimal
 from itertools import chain, pairwise
 
 from openclaw.frozen import frozen
+from openclaw.memory.changed_figures import find_changed_figure
 from openclaw.memory.new_rows import (
     LONGEST_NUMBER,
     NewLine,
@@ -42,6 +43,7 @@ from openclaw.nlp.words import denied_words, has_negation
 from openclaw.storage.file_kinds import kind_by_name
 
 MOST_NAMED = 3  # more rows than this are not named but meant together
+SHORTEST_VALUE = 4  # letters of a word that may be the value of a cell
 HALF = 0.5  # the share of the words of a cell that name its row: of a person, the first name
 _THOUSANDS = re.compile(r"[.,]\d{3}(?!\d)")
 _PLAIN, _NEGATIVE = re.compile(r"\d+(?:[.,]\d+)?"), re.compile(r"[-\u2212]\d")
@@ -137,9 +139,10 @@ def _asked_by_no(denied: Set[str], head: str, values: Set[str]) -> str:
     return noes.pop() if len(noes) == 1 and is_asked else ""
 
 
-def find_named_rows(request: str, files: Iterable[tuple[str, str]], today: date) -> NamedRows:
+def find_named_rows(request: str, files: Collection[tuple[str, str]], today: date) -> NamedRows:
     """Find the lines of these files, (path, text), that a request names, or is like a new one of.
-    Of several lines these are the ones with the most words of the request."""
+    Of several lines these are the ones with the most words of the request; where there is none, the
+    line of a text of which it tells another number."""
     said = Request(request, today)
     named: list[_Named] = []
     new: list[NewLine] = []
@@ -150,9 +153,8 @@ def find_named_rows(request: str, files: Iterable[tuple[str, str]], today: date)
         end = text.rstrip().rpartition("\n")[2]
         for table in growing_tables(rows, end):
             number = find_new_number(said, table)
-            if number and not re.search(
-                rf"^\W*{number}\b", text, re.MULTILINE
-            ):  # nor in a row that is not read
+            is_known = re.search(rf"^\W*{number}\b", text, re.MULTILINE)  # in a row not read
+            if number and not is_known:
                 form = table[-1].form({0: number})
                 return NamedRows(new=(NewLine(path, f"^{form}$"),), surely=True)
             if line := find_new_line(said, table, at_end=table[-1].line == end):
@@ -166,6 +168,10 @@ def find_named_rows(request: str, files: Iterable[tuple[str, str]], today: date)
     meant = tuple(each for each in new if each.surely)
     if meant and (not surely or _are_of_other_days(said, [each.row for each in named])):
         return NamedRows(new=meant, surely=True)
+    changed = None if surely else find_changed_figure(said, files)
+    if changed and (changed.surely or not named):
+        row = Row(changed.path, changed.line, ())
+        return NamedRows((RowEdit(row, changed.form),), tuple(new), changed.surely)
     edits = tuple(_edit_of(said, each) for each in named)
     columns = {*chain.from_iterable(each.free for each in edits)}
     all_meant = surely and len(columns) == 1 and _are_joined(said, named)
@@ -302,7 +308,7 @@ def _value_form(said: Request, row: Row, n: int, table: Sequence[tuple[str, ...]
     if not row.heads or not is_group([cells[n] for cells in table]):
         return ""
     known = words_of(row.heads[n], *row.cells)
-    words = (word for word in WORD.findall(said.text) if words_of(word) - known)
+    words = (w for w in WORD.findall(said.text) if len(w) >= SHORTEST_VALUE and words_of(w) - known)
     return "|".join(map(escape_literal, dict.fromkeys((*sorted(values - {row.cells[n]}), *words))))
 
 

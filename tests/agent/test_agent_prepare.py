@@ -204,6 +204,32 @@ def test_what_may_tick_an_unknown_todo_is_for_the_row_that_it_names(tmp_path: Pa
     assert '"write_file"' not in json.dumps(request.schema)
 
 
+def test_a_number_that_is_told_anew_comes_into_its_line_and_into_no_memory(tmp_path: Path) -> None:
+    it = talk(tmp_path / "home", protocol="json", recall="auto")
+    opening = "1. Turn off the alarm, code 4471, within 30 seconds.\n"
+    (it.root / "workspace" / "opening.md").write_text(opening, "utf-8")
+    with closing(it.app):
+        it.say("alarm code is 9035 now", answer("Noted.", "json"))
+    edits = [
+        step for step in steps_of(it.requests[0]) if step.get("tool") == {"const": "edit_file"}
+    ]
+    assert [step["replace"] for step in edits] == [
+        {"type": "string", "pattern": r"^1\. Turn off the alarm, code (9035), within 30 seconds\.$"}
+    ]
+
+
+def test_a_prompt_that_says_nothing_alone_is_looked_up_with_the_one_before_it(
+    tmp_path: Path,
+) -> None:
+    it = talk(tmp_path / "home", protocol="json", recall="auto")
+    minutes = "# Committee\n\nThe roof is for Evans Roofing, to begin on 7 December.\n"
+    (it.root / "workspace" / "minutes.md").write_text(minutes, "utf-8")
+    with closing(it.app):
+        for text in ("when does Evans begin the roof?", "and who was it for?"):
+            it.say(text, answer("Evans.", "json"))
+            assert "Evans Roofing" in it.requests[-1].messages[-1].content
+
+
 @pytest.mark.parametrize("recall", ["auto", "off"])
 def test_rows_of_a_file_that_is_named_are_shown_where_the_memory_is_searched(
     tmp_path: Path, recall: str

@@ -74,7 +74,7 @@ def find(request: str, **files: str) -> NamedRows:
         "loans": "loans.csv",
         "oven": "oven.yaml",
     }
-    paths = ((f"workspace/{names.get(name, name + '.md')}", text) for name, text in files.items())
+    paths = [(f"workspace/{names.get(name, name + '.md')}", text) for name, text in files.items()]
     return find_named_rows(request, paths, TODAY)
 
 

@@ -104,7 +104,8 @@ def _first_steps(turn: RunningTurn, toolbox: Toolbox) -> list[Schema]:
     where = ["today" if cues.today else "lasting"]
     if cues.fact:
         return _only(changes, "remember", fact=[cues.fact], where=where)
-    if cues.remembers and (keeping := _only(changes, "remember", where=where)):
+    keeping = _only(changes, "remember", where=where) if cues.remembers else []
+    if keeping and not turn.rows.surely:
         return keeping
     if cues.forgets and (finding := _only(changes, "memory_search", query=[turn.request])):
         return finding
@@ -203,7 +204,7 @@ def _row_edits(edits: Iterable[RowEdit], calls: list[Schema]) -> list[Schema]:
         for edit in _only(calls, "edit_file", path=[row.path], find=[row.line])
         for step in (
             _constrained(edit, {"replace": {"type": "string", "pattern": form}}),
-            _constrained(edit, {"replace": {"const": ""}}),
+            *([_constrained(edit, {"replace": {"const": ""}})] if row.cells else ()),
         )
     ]
 

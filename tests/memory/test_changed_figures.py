@@ -1,0 +1,75 @@
+"""Which line of a text a request tells another number of."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+
+import pytest
+
+from openclaw.memory.changed_figures import find_changed_figure
+from openclaw.memory.rows import Request
+
+TODAY = date(2026, 11, 28)
+OPENING = """# How to open
+
+1. Turn off the alarm, code 4471, within 30 seconds.
+2. Switch on the heating, behind desk 2.
+"""
+SUPPLIERS = """- Sanremo: Paolo, 0184 555 21, on Tuesdays
+- Gallo: Anna Gallo, 059 555 340, plants
+"""
+WREATH = "# Wreath\n\nStraw 30 cm, fir 400 g, eucalyptus 6 twigs, ribbon 2 m. Takes 45 minutes.\n"
+FILES = {"opening.md": OPENING, "suppliers.md": SUPPLIERS, "wreath.md": WREATH}
+
+
+def changed(request: str, **more: str) -> tuple[str, bool] | None:
+    texts = {**FILES, **{f"{name}.md": text for name, text in more.items()}}
+    files = [(f"workspace/{name}", text) for name, text in texts.items()]
+    found = find_changed_figure(Request(request, TODAY), files)
+    return (re.sub(r"\\(.)|[()^$]", r"\1", found.form), found.surely) if found else None
+
+
+@pytest.mark.parametrize(
+    ("request_", "line", "surely"),
+    [
+        ("alarm code is 9035 now", OPENING.split("\n")[2].replace("4471", "9035"), True),
+        (
+            "il numero di paolo \u00e8 0184 555 88",
+            "- Sanremo: Paolo, 0184 555 88, on Tuesdays",
+            True,
+        ),
+        ("the wreath needs 8 twigs of eucalyptus, not 6", WREATH[10:-1].replace("6", "8"), True),
+        ("the wreath takes 50 minutes", WREATH[10:-1].replace("45", "50"), False),
+    ],
+)
+def test_the_line_with_a_number_of_its_form_and_most_words_is_meant(
+    request_: str, line: str, surely: bool
+) -> None:
+    assert changed(request_) == (line, surely)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "the alarm is loud",  # no number
+        "the code of the safe is 9035",  # too few of its words
+        "the alarm code is 4471",  # it is there
+        "the alarm rang 12 times at 3, 4 and 5",
+        "paolo has 3 children",  # no number of this form
+        "we made 50 minutes of wreath today",  # a new line of a log
+    ],
+)
+def test_what_may_be_another_thing_changes_no_line(request_: str) -> None:
+    assert changed(request_) is None
+
+
+def test_of_two_lines_with_as_many_words_none_is_meant() -> None:
+    assert changed("alarm code is 9035 now", shed="Alarm: code 1234.\n") is None
+
+
+def test_tables_headings_and_programs_are_left_to_others() -> None:
+    table = "# Alarm code 1234\n\n| alarm | code |\n|---|---|\n| front | 1234 |\n"
+    assert changed("alarm code is 9035 now", shed=table)
+    files = [("workspace/alarm.py", "alarm_code = 1234\n"), ("workspace/alarm.csv", "code,1234\n")]
+    assert find_changed_figure(Request("alarm code is 9035 now", TODAY), files) is None
