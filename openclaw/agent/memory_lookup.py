@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import field, replace
 from datetime import date
 from typing import Any
 
@@ -241,16 +241,18 @@ class Found:
 
     cues      those of the prompt, with what the rest tells
     passages  those that are shown
+    left_out  those that the search found too
     files     those that are offered by their names
     rows      those that it may change
     due       lines that tell the to-dos of a day, by their texts
     """
 
     cues: Cues
-    passages: Sequence[Mapping[str, Any]]
-    files: tuple[str, ...]
-    rows: NamedRows
-    due: Mapping[str, str]
+    passages: Sequence[Mapping[str, Any]] = ()
+    left_out: Sequence[Mapping[str, Any]] = field(default_factory=list)
+    files: tuple[str, ...] = ()
+    rows: NamedRows = NamedRows()
+    due: Mapping[str, str] = field(default_factory=dict)
 
 
 def match_found(
@@ -281,7 +283,7 @@ def match_found(
     cues, due = todos_by_day(text, cues, todos, passages, open_home.now().date())
     if cues.due:  # these are told, and others are not asked for
         passages = [each for each in passages if each["path"] != TODO_FILE]
-    return Found(cues, passages, files, rows, due)
+    return Found(cues, passages, left_out, files, rows, due)
 
 
 def show_found(open_home: OpenHome, text: str, found: Found) -> Iterator[tuple[str, str]]:
@@ -358,7 +360,7 @@ def _find_rows(open_home: OpenHome, request: str, cues: Cues, found: Iterable[st
         text = _read_text(open_home.home, path)
         if len(text) <= MAX_CHARS:  # of a part the last line may be half a row, or half a secret
             texts.append((path, open_home.masker.mask(text)))
-    return find_named_rows(request, texts, open_home.now().date())
+    return find_named_rows(request, texts, open_home.now().date()) if texts else NamedRows()
 
 
 def _show_with_facts(

@@ -14,6 +14,7 @@ from typing import Any
 from openclaw import events
 from openclaw.agent.loop import Loop, TurnLimits
 from openclaw.agent.memory_lookup import (
+    Found,
     find_passages,
     match_found,
     needs_recall,
@@ -35,7 +36,6 @@ from openclaw.agent.request import (
     request_record,
 )
 from openclaw.agent.window import material_limits
-from openclaw.config import Settings
 from openclaw.errors import PromptTooLarge
 from openclaw.frozen import frozen
 from openclaw.history.turns import State
@@ -119,10 +119,10 @@ def prepare_turn(
     during the search for passages."""
     # 1. No secret goes further than here.
     prompt, notice = _mask_prompt(open_home, prompt, session)
-    text = prompt.text
+    text, settings = prompt.text, open_home.settings
 
     # 2. The words say what the prompt may be about.
-    provenance, seed = start_provenance(open_home, prompt, session)
+    provenance, drawn_seed = start_provenance(open_home, prompt, session)
     turn_skills, (todos, unreadable) = open_home.turn_skills(text), read_todos(open_home)
     earlier = "\n".join(entry.content for entry in session.messages[-MAX_EARLIER:])
     cues, instructions = find_cues(open_home, text, turn_skills, todos, earlier), ""
@@ -138,11 +138,11 @@ def prepare_turn(
         open_home.recall.start_process()
     model = open_home.model
     card = model.card
-    protocol = choose_protocol(open_home.settings.protocol, card)
+    protocol = choose_protocol(settings.protocol, card)
     yield from _start_events(open_home, session, card, protocol, notice)
 
     # 4. The user's programs may add texts and change files.
-    images = check_images(prompt.material, card, open_home.settings.ollama.host)
+    images = check_images(prompt.material, card, settings.ollama.host)
     provenance.note_images(images)
     hook_texts: Sequence[tuple[Any, str]] = ()
     if hooks := open_home.hooks:
@@ -160,20 +160,21 @@ def prepare_turn(
     given, shown = yield from _attach_texts(builder, provenance, prompt.material, hook_texts)
     attached = "\n\n".join(filter(None, (instructions, *given)))
     asked = " ".join(words for words, _ in questions) or text
-    passages, left_out = yield from find_passages(
-        builder, text, asked, attached, cues, looks_up=looks_up, ahead=ahead
-    )
-    alone = not (instructions or orders)
     now, shown_todos = open_home.now(), todos if open_home.use_memory else Todos()
-    found = match_found(open_home, text, cues, passages, left_out, shown_todos, alone=alone)
-    cues, passages = found.cues, found.passages
-    fenced = provenance.fence_passages(show_found(open_home, text, found))
+    found, fenced = Found(cues), list[str]()
+    if cues.unclear or not cues.chats:  # small talk is about nothing
+        search = yield from find_passages(
+            builder, text, asked, attached, cues, looks_up=looks_up, ahead=ahead
+        )
+        alone = not (instructions or orders)
+        found = match_found(open_home, text, cues, *search, shown_todos, alone=alone)
+        cues, fenced = found.cues, provenance.fence_passages(show_found(open_home, text, found))
     if session.archived and (cues.asks or "?" in text):
         fenced += provenance.fence_archived(find_archived(open_home, session, text))
 
     # 7. The message: these facts of the moment in front of the words.
     due = shown_todos.due(now.date())
-    language = open_home.settings.language
+    language = settings.language
     lines = [
         *cues.lines,
         *found.due.values(),
@@ -187,7 +188,10 @@ def prepare_turn(
     rules = hard_rules(builder.sources)
     tail = make_tail(now, rules, due, builder.changed, fenced, lines)
     context = open_home.masker.mask(f"{tail}\n\n{attached}" if attached else tail)
-    limits, commit = _make_limits(open_home.settings, card, seed), open_home.history.head()
+    most, think = reply_limits(settings, card)
+    seed = drawn_seed if settings.seed is None else settings.seed
+    limits = TurnLimits(settings.temperature, most, settings.max_steps, seed, think)
+    commit = open_home.history.head()
     record = replace(
         request_record(builder, limits),
         commit=commit,
@@ -198,20 +202,20 @@ def prepare_turn(
         cues=cues.as_json(),
         found=bool(fenced),
         skill=prompt.skill,
-        offered=[without(passage, "text") for passage in passages],
-        left_out=left_out,
+        offered=[without(passage, "text") for passage in found.passages],
+        left_out=found.left_out,
         shown=[*map(asdict, shown)],
     )
     user = Entry("user", text, context=context, at=timestamp(), images=images).with_record(record)
     provenance.inherit()
-    searched = open_home.settings.recall == "auto"
+    searched = settings.recall == "auto"
     turn = RunningTurn(user, rules, cues, has_passages=bool(fenced), searched=searched)
     turn.rows, turn.files, turn.skill = found.rows, found.files, instructions
     if orders:  # one after the other, each by the words that are about it
         turn.cues, turn.orders_left = orders[0][1], orders[1:]
     receipt = partial(receipt_of, open_home.home, provenance.turn_changes)
     loop = Loop(model, protocol, builder.toolbox, builder.fit, receipt, limits, builder.meter)
-    return PreparedTurn(turn, loop, builder, provenance, passages, commit)
+    return PreparedTurn(turn, loop, builder, provenance, found.passages, commit)
 
 
 # -------- while it runs
@@ -465,10 +469,3 @@ def _attach_texts(
     beside = hooks.shown(hook_texts, provenance.turn_changes, limits) if hooks else ()
     given, shown = provenance.fence_material(texts, limits)
     return [given, *beside], shown
-
-
-def _make_limits(settings: Settings, card: ModelCard, seed: int) -> TurnLimits:
-    """Return the limits of a turn; `seed` counts where the settings name none."""
-    most, think = reply_limits(settings, card)
-    chosen = seed if settings.seed is None else settings.seed
-    return TurnLimits(settings.temperature, most, settings.max_steps, chosen, think)
