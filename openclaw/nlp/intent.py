@@ -365,21 +365,30 @@ def _find_todos(cues: Cues, said: _Request, todos: Sequence[str], matching: Sequ
         lines=(*cues.lines, *(f"{TODO_LINE}{text}" for text in (near or matching)[:3])),
         todos=cues.todos or done,
         done=done,
-        whole=_find_whole(said.text, read, whole),
+        whole=_find_whole(said.text, read, whole) if whole else (),
         near=tuple(near),
         unclear=may_change and not (near or matching or cues.named),
     )
 
 
 def _find_fact(cues: Cues, said: _Request) -> Cues:
-    """Find what a request says to remember, for good or as a note of the day."""
+    """Find what a request such as "remember that ..." wants remembered, as a sentence: for good, or
+    as a note of the day, of which a small model writes what stands beside it ("Log 3 hours for
+    Ada", "for the journal: it rained")."""
+    read, text = said.read, " ".join(said.text.split())
     # "make a note called a.md" is about a file, "remember that it is in a.md" is not.
-    about_file = cues.missing and not said.read.has("remember")
-    fact = "" if cues.asks or about_file else _fact_to_remember(said.text, said.read)
-    is_note = said.outright and not (fact or about_file or cues.meant)
-    note = _note_of_day(said.text, said.read) if is_note else ""
-    of_today = said.read.has("day_note") or TODAY.search(said.text)
-    return replace(cues, fact=fact or note, today=bool(note or of_today))
+    about_file = cues.missing and not read.has("remember")
+    # "can you remember my name?", "remember me to get diesel"
+    likely = max(read.probabilities["remember"], read.probabilities["day_note"]) >= MAY_KEEP
+    may_be_fact = likely and not (cues.asks or about_file)
+    found = REMEMBER.search(text) if may_be_fact else None
+    fact, note = found["fact"].rstrip(" ?") if found else "", ""
+    if said.outright and not (fact or about_file or cues.meant) and len(text) <= LONGEST_NOTE:
+        is_meant = read.has("day_note") and read.probabilities["remember"] >= MAY_KEEP
+        note = (text.partition(": ")[2] or text) if is_meant else ""
+    kept = fact or note
+    of_today = read.has("day_note") or TODAY.search(said.text)
+    return replace(cues, fact=kept[:1].upper() + kept[1:], today=bool(note or of_today))
 
 
 def _rank_skills(cues: Cues, said: _Request, skills: Sequence[Blurb]) -> list[Blurb]:
@@ -572,22 +581,3 @@ def _find_joined_list(request: str, language: str, lists: Sequence[str]) -> list
     if not found or NOT_A_LIST_NAME.search(found["name"]):
         return []
     return [found[0][:1].upper() + found[0][1:]]
-
-
-def _fact_to_remember(request: str, read: Labels) -> str:
-    """Return what a request such as "remember that ..." wants remembered, as a sentence."""
-    text = " ".join(request.split())
-    # "can you remember my name?", "remember me to get diesel"
-    likely = max(read.probabilities["remember"], read.probabilities["day_note"]) >= MAY_KEEP
-    found = REMEMBER.search(text) if likely else None
-    fact = found["fact"].rstrip(" ?") if found else ""
-    return fact[:1].upper() + fact[1:]
-
-
-def _note_of_day(request: str, read: Labels) -> str:
-    """Return a note of the day that may be meant for memory, as a sentence: a small model writes
-    what stands beside it. "Log 3 hours for Ada", "for the journal: it rained"."""
-    text = " ".join(request.split())
-    is_meant = read.has("day_note") and read.probabilities["remember"] >= MAY_KEEP
-    note = (text.partition(": ")[2] or text) if is_meant and len(text) <= LONGEST_NOTE else ""
-    return note[:1].upper() + note[1:]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from openclaw.frozen import frozen
-from openclaw.nlp.classifier import Labels, guess_category, hands_over, read_message, read_sentence
+from openclaw.nlp.classifier import guess_category, hands_over, read_message, read_sentence
 from openclaw.nlp.date_patterns import names_relative_day
 from openclaw.nlp.identifiers import identifiers
 from openclaw.nlp.intent import REMEMBER
@@ -187,13 +187,9 @@ def _part_that(holds: Callable[[str], bool], sentence: str) -> str:
     ends = [each.start() for each in _CLAUSE.finditer(sentence)][:MAX_CLAUSES]
     for end in ends:
         head, rest = sentence[:end], sentence[end:].strip(" ,;:-\u2013\u2014")
-        if _wants_something(rest) and holds(head) and not holds(rest):
+        wants = rest.endswith(_QUESTION_END) or (rest and read_message(rest).has("asks", "orders"))
+        if wants and holds(head) and not holds(rest):
             return head
     if sentence.endswith(_QUESTION_END):
         return ""
     return sentence if holds(sentence) else ""
-
-
-def _wants_something(clause: str) -> bool:
-    read: Labels = read_message(clause)
-    return bool(clause) and (clause.endswith(_QUESTION_END) or read.has("asks", "orders"))
