@@ -106,13 +106,13 @@ class Agent(OpenHome):
         self, count: int = 1, scope: Scope = "all", session: str = "", keep: bool = False
     ) -> UndoResult:
         """Take back the newest turns, with their files and their part of the conversation; see
-        `openclaw.agent.undo.undo`."""
-        made: UndoResult = _load_undo().undo(self, count, scope, session, keep)
+        `openclaw.agent.undo.undo_or_redo`."""
+        made: UndoResult = _load_undo().undo_or_redo(self, "undo", count, scope, session, keep)
         return made
 
     def redo(self, count: int = 1, session: str = "", keep: bool = False) -> UndoResult:
-        """Put back what the newest undos took; see `openclaw.agent.undo.redo`."""
-        made: UndoResult = _load_undo().redo(self, count, session, keep)
+        """Put back what the newest undos took; see `openclaw.agent.undo.undo_or_redo`."""
+        made: UndoResult = _load_undo().undo_or_redo(self, "redo", count, "all", session, keep)
         return made
 
     def recover(self) -> list[str]:

@@ -83,30 +83,15 @@ def undoable(
     )  # fmt: skip
 
 
-def undo(open_home: OpenHome, count: int, scope: Scope, session: str, keep: bool) -> UndoResult:
-    """Undo the newest `count` turns that are not undone yet; only those of `session` if given.
+def undo_or_redo(
+    open_home: OpenHome, kind: Kind, count: int, scope: Scope, session: str, keep: bool
+) -> UndoResult:
+    """Undo the newest `count` turns that are not undone yet, or redo so many undos that are not
+    redone yet; only those of `session` if given.
 
     UsageError when there is none; OpenclawError when a session is in use or a file cannot be
     written: then nothing has changed, or the next start completes the undo.
     """
-    return _take_back(open_home, "undo", count, scope, session, keep)
-
-
-def redo(open_home: OpenHome, count: int, session: str, keep: bool) -> UndoResult:
-    """Redo the newest `count` undos that are not redone yet."""
-    return _take_back(open_home, "redo", count, "all", session, keep)
-
-
-def _nothing_error(open_home: OpenHome, kind: Kind, session: str) -> UsageError:
-    where = f" in conversation {session}" if session else ""
-    if count := open_home.history.foreign():
-        where += f"; {count} records do not count: not written by you on this machine"
-    return UsageError(f"there is nothing to {kind}{where}", "see what was done: openclaw log")
-
-
-def _take_back(
-    open_home: OpenHome, kind: Kind, count: int, scope: Scope, session: str, keep: bool
-) -> UndoResult:
     recover(open_home)
     history = open_home.history
     root = open_home.home.real_root
@@ -114,7 +99,12 @@ def _take_back(
         able = undoable(open_home, scope, session, "turn" if kind == "undo" else "undo")
         turns = tuple(islice(able, count))
         if not turns:
-            raise _nothing_error(open_home, kind, session)
+            where = f" in conversation {session}" if session else ""
+            if foreign := history.foreign():
+                where += f"; {foreign} records do not count: not written by you on this machine"
+            raise UsageError(
+                f"there is nothing to {kind}{where}", "see what was done: openclaw log"
+            )
         make_plan = partial(Undo(root, history.reader(turns), _merge).plan, turns, scope)
         with ExitStack() as locks:
             names = {session_of(step.path) for turn in turns for step in turn.within(scope)}
