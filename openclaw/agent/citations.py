@@ -287,7 +287,7 @@ def home_lines(home: Home, mask: Callable[[str], str]) -> ReadLines:
             file = home.inside(path)
             if not file.is_file():
                 return None
-            text = read_document(file, kind).text if kind in _HAVE_LINES else ""
+            text = read_document(file, kind) if kind in _HAVE_LINES else ""
         except Unreadable:
             return ()
         except (ToolProblem, OSError, ValueError):

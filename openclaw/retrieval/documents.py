@@ -15,7 +15,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from openclaw.frozen import frozen
 from openclaw.storage.file_kinds import Kind
 from openclaw.storage.foreign_readers import NoText, pdf_text
 from openclaw.storage.safe_open import BOM, decode, reading
@@ -28,21 +27,13 @@ SAMPLE = 64 * 1024
 PRINTABLE = bytes(range(32, 256)) + b"\t\n\r\f\b\x1b"
 
 
-@frozen
-class Document:
-    """The text of a file, lines separated by a line feed, without a byte order mark."""
-
-    text: str
-    kind: Kind
-
-
 class Unreadable(Exception):
     """A file that gives no text; `str(error)` is the reason in a few words."""
 
 
-def read_document(path: Path, kind: Kind, max_bytes: int = 10_000_000) -> Document:
-    """The document of a file. Raises Unreadable (binary, larger than `max_bytes`, damaged,
-    encrypted) or OSError."""
+def read_document(path: Path, kind: Kind, max_bytes: int = 10_000_000) -> str:
+    """The text of a file. Raises Unreadable (binary, larger than `max_bytes`, damaged, encrypted)
+    or OSError."""
     with reading(path) as file:
         data = file.read(max_bytes + 1)
     if len(data) > max_bytes:
@@ -54,19 +45,18 @@ def too_large(max_bytes: int) -> Unreadable:
     return Unreadable(f"larger than {max_bytes / 1e6:g} MB (index.max_file_mb)")
 
 
-def read_data(data: bytes, kind: Kind) -> Document:
-    """The document of a file's bytes. Raises Unreadable."""
+def read_data(data: bytes, kind: Kind) -> str:
+    """The text of a file's bytes: lines end with a line feed, and there is no byte order mark.
+    Raises Unreadable."""
     if kind == "pdf":
         try:
-            return Document(pdf_text(data), kind)
+            return pdf_text(data)
         except NoText as error:
             raise Unreadable(str(error)) from error
     text = _text(data)
     if kind == "html":
-        text = html_text(text)
-    elif kind == "session":
-        text = session_text(text)
-    return Document(text, kind)
+        return html_text(text)
+    return session_text(text) if kind == "session" else text
 
 
 def _text(data: bytes) -> str:

@@ -263,8 +263,8 @@ class Indexer:
             writer.write_meta("begun", text)
 
     def _chunks(self, path: str, content: Content) -> Sequence[Chunk]:
-        document = read_data(content.data, kind_by_name(path))
-        return self._split(document.text, document.kind, path)
+        kind = kind_by_name(path)
+        return self._split(read_data(content.data, kind), kind, path)
 
     def _write(self, batch: list[_PreparedFile], counts: Counter[str]) -> None:
         """Write and empty a batch."""

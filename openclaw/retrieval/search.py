@@ -244,7 +244,7 @@ def indexed_name(path: str, known: Collection[str]) -> str:
 
 def _read_text(file: Path, name: str, max_bytes: int) -> str:
     try:
-        return read_document(file, kind_by_name(name), max_bytes).text
+        return read_document(file, kind_by_name(name), max_bytes)
     except (Unreadable, OSError) as error:
         raise ToolProblem(f"{name} cannot be read: {error}") from error
 

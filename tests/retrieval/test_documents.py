@@ -13,7 +13,6 @@ import pytest
 
 from openclaw.messages import Entry, ToolUse
 from openclaw.retrieval.documents import (
-    Document,
     Unreadable,
     read_data,
     read_document,
@@ -25,7 +24,7 @@ from tests.fakes.pdf import pdf
 
 
 def text(data: bytes | str, kind: Kind = "text") -> str:
-    return read_data(data.encode() if isinstance(data, str) else data, kind).text
+    return read_data(data.encode() if isinstance(data, str) else data, kind)
 
 
 def reason(data: bytes | str, kind: Kind = "text") -> str:
@@ -56,7 +55,7 @@ def test_a_name_tells_the_kind(path: str, kind: str) -> None:
 def test_text_is_read_without_its_mark_and_with_plain_line_ends(tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
     file.write_bytes(b"\xef\xbb\xbfone\r\ntwo\rthree\n\nfive")
-    assert read_document(file, "text") == Document("one\ntwo\nthree\n\nfive", "text")
+    assert read_document(file, "text") == "one\ntwo\nthree\n\nfive"
 
 
 def test_bytes_that_are_not_utf_8_are_replaced() -> None:
@@ -89,7 +88,7 @@ def test_a_file_over_the_cap_is_not_read(tmp_path: Path) -> None:
     file.write_bytes(b"x" * 2_000_001)
     with pytest.raises(Unreadable, match=r"larger than 2 MB \(index\.max_file_mb\)"):
         read_document(file, "markdown", 2_000_000)
-    assert len(read_document(file, "markdown", 2_000_001).text) == 2_000_001
+    assert len(read_document(file, "markdown", 2_000_001)) == 2_000_001
 
 
 PAGE = """\
@@ -156,7 +155,7 @@ def test_a_session_gives_what_was_said_on_the_lines_of_its_file(tmp_path: Path) 
     store.save(session)
     path = tmp_path / "sessions" / "talk.json"
     source = path.read_text("utf-8").split("\n")
-    lines = read_document(path, "session").text.split("\n")
+    lines = read_document(path, "session").split("\n")
     said = {number: line for number, line in enumerate(lines) if line}
     assert list(said.values()) == [
         'Where is "Zoë"? Tell me.',
@@ -177,9 +176,9 @@ def test_a_part_of_the_archive_gives_what_was_said_without_the_summary_before_it
     session.compressed_context = "said before"
     store.save(session)
     store.compact(session, 2, "in short")
-    part = read_document(tmp_path / "sessions/archive/talk/0001.json", "session").text
+    part = read_document(tmp_path / "sessions/archive/talk/0001.json", "session")
     assert [line for line in part.split("\n") if line] == ["one", "user: one", "assistant: two"]
-    left = read_document(tmp_path / "sessions/talk.json", "session").text
+    left = read_document(tmp_path / "sessions/talk.json", "session")
     assert [line for line in left.split("\n") if line] == ["one", "in short", "user: three"]
 
 
