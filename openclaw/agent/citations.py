@@ -30,7 +30,8 @@ Place = tuple[str, int, int]  # a path of the home, first and last line, from 1,
 ReadLines = Callable[[str], Sequence[str] | None]
 """Returns the present lines of a file; an empty sequence when unknown, None without the file."""
 
-_FENCE = re.compile(r"[ \t]*(```+|~~~+)")
+_CODE_BLOCK = re.compile(r"^[ \t]*(```+|~~~+).*?(?:\n[ \t]*\1[^\n]*|\Z)", re.DOTALL | re.MULTILINE)
+"""A block that is never closed ends with the answer."""
 _MARKED = re.compile(r"\[([^\[\]\n]{4,300})\]|`([^`\n]{4,300})`|\(([^()\n]{4,300})\)")
 _LINES = r"(?P<first>\d{1,7})(?:\s?[-\u2013]\s?L?(?P<last>\d{1,7}))?"
 _PLACE = re.compile(
@@ -133,7 +134,7 @@ def plain_line(line: str) -> str:
 
 
 def _find_citations(answer: str) -> Iterator[Place]:
-    text = _without_code(answer)
+    text = _CODE_BLOCK.sub("", answer)
     for marked in _MARKED.finditer(text):
         path = ""
         for piece in re.split(
@@ -148,20 +149,6 @@ def _find_citations(answer: str) -> Iterator[Place]:
                 yield (path, *_span(found))
     for found in _BARE.finditer(_MARKED.sub(" ", text)):
         yield (found["path"], *_span(found))
-
-
-def _without_code(answer: str) -> str:
-    """Return an answer without its code blocks; an unclosed block ends with the answer."""
-    kept, end = [], ""
-    for line in answer.split("\n"):
-        found = _FENCE.match(line)
-        if end:
-            end = "" if line.lstrip(" \t").startswith(end) else end
-        elif found:
-            end = found[1]
-        else:
-            kept.append(line)
-    return "\n".join(kept)
 
 
 def _is_path(path: str, known: Collection[str]) -> bool:
