@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -191,7 +191,7 @@ class Scan:
             return IgnoreRules(chain.rules, trusted=False) if prefix in self._old.rules else chain
         digest = self.memo.rules[prefix] = md5(data)
         trusted = chain.trusted and self._old.rules.get(prefix) == digest
-        return IgnoreRules((*chain.rules, IgnoreFile(prefix, data)), trusted)
+        return IgnoreRules((*chain.rules, (prefix, data)), trusted)
 
     def _entries(
         self,
@@ -393,41 +393,31 @@ class IgnoreCache:
             return cls()
 
 
-class IgnoreFile:
-    """One .gitignore file of the folder `prefix` (with a slash at its end, "" for the top)."""
-
-    def __init__(self, prefix: str, data: bytes) -> None:
-        self._prefix, self._data = prefix, data
-
-    def verdict(self, path: str) -> bool | None:
-        """True when the rules exclude the path, False when they include it again, None without a
-        matching rule. A folder's path ends with a slash."""
-        return self._spec.check_file(path[len(self._prefix) :]).include
-
-    @cached_property
-    def _spec(self) -> GitIgnoreSpec:
-        """The patterns. Skips invalid lines, as git does. Loads pathspec."""
-        from pathspec import GitIgnoreSpec
-
-        patterns: list[Any] = []
-        for line in decode(self._data).split("\n"):
-            with suppress(ValueError, re.error):
-                patterns += GitIgnoreSpec.from_lines([line.rstrip("\r")]).patterns
-        return GitIgnoreSpec(patterns)
-
-
 @frozen
 class IgnoreRules:
-    """The .gitignore files that apply in a folder, nearest last. `trusted`: none has changed since
-    the last scan."""
+    """The .gitignore files that apply in a folder: folder (with a slash at its end, "" for the top)
+    and content, the nearest last. `trusted`: none has changed since the last scan."""
 
-    rules: tuple[IgnoreFile, ...] = ()
+    rules: tuple[tuple[str, bytes], ...] = ()
     trusted: bool = True
 
     def ignores(self, path: str) -> bool:
-        """Return True when the nearest .gitignore with a matching rule excludes the path."""
-        verdicts = (rules.verdict(path) for rules in reversed(self.rules))
-        return next((verdict for verdict in verdicts if verdict is not None), False)
+        """Return True when the nearest .gitignore with a matching rule excludes the path. A
+        folder's path ends with a slash."""
+        found = (_read_rules(data).check_file(path[len(at) :]) for at, data in reversed(self.rules))
+        return next((each.include for each in found if each.include is not None), False)
+
+
+@lru_cache
+def _read_rules(data: bytes) -> GitIgnoreSpec:
+    """Read a .gitignore, without invalid lines, as git does. Loads pathspec."""
+    from pathspec import GitIgnoreSpec
+
+    patterns: list[Any] = []
+    for line in decode(data).split("\n"):
+        with suppress(ValueError, re.error):
+            patterns += GitIgnoreSpec.from_lines([line.rstrip("\r")]).patterns
+    return GitIgnoreSpec(patterns)
 
 
 def _read(name: str) -> bytes | None:
