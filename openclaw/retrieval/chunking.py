@@ -11,8 +11,7 @@ from functools import lru_cache
 
 from openclaw.nlp.calendar_days import Span
 from openclaw.nlp.dates import read_days, read_days_of_year
-from openclaw.retrieval import units
-from openclaw.retrieval.units import WINDOW_BYTES, Unit, bare, day_in, size
+from openclaw.retrieval.units import WINDOW_BYTES, Unit, bare, day_in, scan, size
 
 # Lines on each side that belong to what a speaker says, and to any other line.
 IN_TALK, ELSEWHERE = 2, 1
@@ -58,19 +57,9 @@ def split(text: str, kind: str, path: str = "") -> list[Chunk]:
     feed is a blank.
     """
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    units = [piece for unit in _scan(lines, kind, path) for piece in _fit_window(unit, lines)]
+    units = [piece for unit in scan(lines, kind, path) for piece in _fit_window(unit, lines)]
     front = units[0].date if units and lines[units[0].start].rstrip() == "---" else ""
     return _chunks(units, lines, front or day_in(path.rpartition("/")[2]))
-
-
-def _scan(lines: list[str], kind: str, path: str) -> list[Unit]:
-    if kind == "markdown":
-        return units.scan(lines)
-    if kind == "code":
-        return units.scan_code(lines, path)
-    if kind == "session":
-        return [units.read(at, [line], ()) for at, line in enumerate(lines) if line.strip()]
-    return units.scan_text(lines, path)
 
 
 def _fit_window(unit: Unit, lines: list[str]) -> Iterator[Unit]:

@@ -143,13 +143,9 @@ _WIDE = 120  # columns: nor wider than this
 SHORT_TABLE = WINDOW_BYTES // 2
 
 
-def scan(lines: list[str], plain: bool = False) -> list[Unit]:
-    """The units of Markdown lines in their order; `plain`: text without Markdown's code rules."""
-    return _Scanner(lines, plain).scan()
-
-
 class _Scanner:
-    """One pass over the lines: the next line, the headings above it, the list items around it."""
+    """One pass over Markdown lines: the next line, the headings above it, the list items around it.
+    `plain`: text without Markdown's code rules."""
 
     def __init__(self, lines: list[str], plain: bool) -> None:
         self.lines, self.plain = lines, plain
@@ -414,19 +410,18 @@ _DEFINES = re.compile(
 )
 
 
-def scan_text(lines: list[str], path: str) -> list[Unit]:
-    """Plain text: records when its lines are stamped or its name says so, else prose."""
-    if path.lower().endswith(_RECORDS) or _stamped(lines):
+def scan(lines: list[str], kind: str, path: str) -> list[Unit]:
+    """The units of a document in their order. Settings are read line by line, source code by groups
+    between blank lines; plain text is records when its lines are stamped or its name says so."""
+    name = path.lower()
+    if kind == "session":
+        return [read(at, [line], ()) for at, line in enumerate(lines) if line.strip()]
+    if kind == "code":
+        return _settings(lines) if name.endswith(_SETTINGS) else _groups(lines)
+    if kind != "markdown" and (name.endswith(_RECORDS) or _stamped(lines)):
         first = next(filter(str.strip, lines), "")
-        return _records(lines, bare(first) if path.lower().endswith(_TABLES) else "")
-    return scan(lines, plain=True)
-
-
-def scan_code(lines: list[str], path: str) -> list[Unit]:
-    """Source code by blank-line groups and definitions; settings files line by line."""
-    if path.lower().endswith(_SETTINGS):
-        return _settings(lines)
-    return _groups(lines)
+        return _records(lines, bare(first) if name.endswith(_TABLES) else "")
+    return _Scanner(lines, plain=kind != "markdown").scan()
 
 
 def _stamped(lines: list[str]) -> bool:
