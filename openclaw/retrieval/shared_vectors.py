@@ -5,12 +5,16 @@ Imports llama_index (1 s): import this module only lazily.
 
 from __future__ import annotations
 
+import inspect
 import logging
 import re
 import secrets
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from hashlib import blake2b
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
@@ -25,8 +29,9 @@ from llama_index.core.vector_stores.types import (
     VectorStoreQuery,
 )
 
-from openclaw.config.mcp_settings import VARIABLE
-from openclaw.retrieval.shared_store import SharedVector, StoreFailed, find_class, opener, run_for
+from openclaw.config.mcp_settings import VARIABLE, fill_variables
+from openclaw.retrieval.shared_store import SharedVector, StoreFailed
+from openclaw.security.masking import map_texts
 
 if TYPE_CHECKING:
     from openclaw.retrieval.embedder_choice import Embedder
@@ -36,6 +41,11 @@ T = TypeVar("T")
 MAX_AT_ONCE = 512
 WAIT_SECONDS, CLOSE_SECONDS = 10.0, 1.0
 MAX_ASKED = 16_000  # Milvus gives at most 16,384.
+MODULES = "llama_index."
+# How the classes call the name of what holds the vectors, and the length of a vector.
+NAME_ARGUMENTS = ("collection_name", "table_name", "index_name")
+WIDTH_ARGUMENTS = {"dim", "embed_dim", "dimension", "embedding_dimension", "vector_size"}
+NEEDED = {"get_nodes": "gives no vectors back by their ids", "delete_nodes": "removes none"}
 LEASE_SECONDS = 60  # So long counts the claim of a clone that was killed.
 NAMED, CLAIMS = "named", "_now"
 
@@ -50,7 +60,7 @@ def open_shared(
         logging.getLogger(library).setLevel(logging.CRITICAL)
     model = blake2b(embedder.name.encode(), digest_size=6).hexdigest()
     name, width = f"openclaw_{home}_{model}".lower(), len(embedder.query("width"))
-    found = find_class(path, BasePydanticVectorStore)
+    found = find_class(path)
     make = opener(found, name, width, given, environment)
     hidden = [environment[each] for each in VARIABLE.findall(str(given)) if environment[each]]
     return SharedVectors(found.__name__, make, width, hidden)
@@ -198,3 +208,94 @@ def _named(operator: FilterOperator, value: int) -> MetadataFilters:
 def _id(key: int) -> str:
     """Some stores take nothing but UUIDs."""
     return str(UUID(int=key))
+
+
+# -------- the class of the store
+
+
+def find_class(path: str) -> type[Any]:
+    """The vector store of LlamaIndex of that name. Raises StoreFailed that says what it lacks.
+
+    Nothing but LlamaIndex's own is imported: the name comes from a file that others may have
+    written.
+    """
+    module, _, name = path.rpartition(".")
+    if not path.startswith(MODULES):
+        raise StoreFailed(f"index.store: not a class of LlamaIndex: {path or 'no class'}")
+    try:
+        found = getattr(import_module(module), name, None)
+    except Exception as error:  # a package of another version fails in many ways
+        package = "-".join(module.replace("_", "-").split(".")[:3])
+        raise StoreFailed(f"{name} cannot be loaded: {error}", f"pip install {package}") from error
+    if not (isinstance(found, type) and issubclass(found, BasePydanticVectorStore)):
+        raise StoreFailed(f"index.store: {path} is no vector store")
+    for call, what in NEEDED.items():
+        if getattr(found, call) is getattr(BasePydanticVectorStore, call):
+            raise StoreFailed(f"{name} lacks {call}: it {what}")
+    if not _name_argument(found):
+        raise StoreFailed(f"{name} takes no {' or '.join(NAME_ARGUMENTS)} to tell homes apart")
+    return found
+
+
+def opener(
+    found: type[Any],
+    name: str,
+    width: int,
+    given: Mapping[str, Any],
+    environment: Mapping[str, str],
+) -> Callable[[str], Any]:
+    """A function that opens the store of that class whose name has an ending, and raises whatever
+    the class raises. Raises StoreFailed that names a wrong argument, or a variable that is not
+    set."""
+    known = parameters(found)
+    takes_all = any(each.kind is each.VAR_KEYWORD for each in known.values())
+    for key in given.keys() - {"class", *known}:
+        near = get_close_matches(key, known, 1, 0.8 if takes_all else 0.0)
+        if near or not takes_all:
+            raise StoreFailed(
+                f"index.store: {found.__name__} takes no '{key}'", f"'{near[0]}' instead?"
+            )
+    for variable in VARIABLE.findall(str(given)):
+        if variable not in environment:
+            raise StoreFailed(f"index.store: the variable {variable} is not set")
+    arguments = {key: each for key, each in given.items() if key != "class"}
+    arguments |= dict.fromkeys(known.keys() & WIDTH_ARGUMENTS, width)
+
+    def open_store(ending: str) -> Any:
+        named = arguments | {_name_argument(found): name + ending}
+        filled = map_texts(named, lambda text: fill_variables(text, environment))
+        store = getattr(found, "from_params", found)(**filled)
+        if load := getattr(store.client, "load_collection", None):
+            load(name + ending)  # Milvus has it only on disk after a new start
+        return store
+
+    return open_store
+
+
+def _name_argument(found: type[Any]) -> str:
+    return next((name for name in NAME_ARGUMENTS if name in parameters(found)), "")
+
+
+def parameters(found: type[Any]) -> Mapping[str, inspect.Parameter]:
+    """The arguments that open a store of that class."""
+    return inspect.signature(getattr(found, "from_params", found)).parameters
+
+
+def run_for(seconds: float, do: Callable[[], T]) -> T:
+    """What `do` gives, in a thread that is not waited for longer: some classes wait minutes for a
+    server that hangs. Raises what it raises, or TimeoutError."""
+    done: list[T] = []
+    failed: list[Exception] = []
+
+    def run() -> None:
+        try:
+            done.append(do())
+        except Exception as error:  # noqa: BLE001 - it is raised below
+            failed.append(error)
+
+    thread = threading.Thread(target=run, name="vector-store", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if not done:
+        raise failed[0] if failed else TimeoutError(f"no answer in {seconds:.0f} s")
+    return done[0]

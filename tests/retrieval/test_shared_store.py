@@ -27,14 +27,7 @@ from openclaw.config.settings import build
 from openclaw.retrieval.index_writer import context_key
 from openclaw.retrieval.scan import IndexOptions
 from openclaw.retrieval.search import Search, choose_store
-from openclaw.retrieval.shared_store import (
-    LazyStore,
-    StoreFailed,
-    find_class,
-    opener,
-    parameters,
-    run_for,
-)
+from openclaw.retrieval.shared_store import LazyStore, StoreFailed
 from openclaw.storage.home import Home
 from tests.data.sample import sample
 from tests.fakes.embedder import WordEmbedder
@@ -558,9 +551,7 @@ def others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], A
     monkeypatch.syspath_prepend(str(tmp_path))
     for module in ("others", "broken"):
         monkeypatch.delitem(sys.modules, f"llama_index.vector_stores.{module}", raising=False)
-    return lambda name: find_class(
-        f"llama_index.vector_stores.{name}", types.BasePydanticVectorStore
-    )
+    return lambda name: shared_vectors.find_class(f"llama_index.vector_stores.{name}")
 
 
 @pytest.mark.parametrize(
@@ -581,16 +572,16 @@ def test_a_class_that_will_not_do_says_why(
     others: Callable[[str], Any], path: str, message: str
 ) -> None:
     with pytest.raises(StoreFailed, match=message):
-        find_class(path, types.BasePydanticVectorStore)
+        shared_vectors.find_class(path)
 
 
 def test_a_wrong_argument_is_named_with_the_nearest_one(others: Callable[[str], Any]) -> None:
     for name, wrong, right in [("Named", "hots", "host"), ("Lenient", "adress", "address")]:
         with pytest.raises(StoreFailed, match=f"{name} takes no '{wrong}'") as caught:
-            opener(others(f"others.{name}"), "x", 64, {wrong: "there"}, {})
+            shared_vectors.opener(others(f"others.{name}"), "x", 64, {wrong: "there"}, {})
         assert caught.value.hint == f"'{right}' instead?"
-    opener(others("others.Named"), "x", 64, {"class": "-", "host": "there"}, {})("")
-    opener(others("others.Lenient"), "x", 64, {"timeout": 3}, {})("")
+    shared_vectors.opener(others("others.Named"), "x", 64, {"class": "-", "host": "there"}, {})("")
+    shared_vectors.opener(others("others.Lenient"), "x", 64, {"timeout": 3}, {})("")
 
 
 def test_of_clones_that_begin_at_once_none_minds_that_another_makes_the_table() -> None:
@@ -608,7 +599,7 @@ def test_of_clones_that_begin_at_once_none_minds_that_another_makes_the_table() 
 def test_a_class_that_hangs_is_not_waited_for() -> None:
     never = threading.Event()
     with pytest.raises(TimeoutError, match="no answer"):
-        run_for(0.05, never.wait)
+        shared_vectors.run_for(0.05, never.wait)
 
 
 def test_vectors_of_another_length_cost_a_notice(clone: Clones, make: Make) -> None:
@@ -760,7 +751,7 @@ def test_the_settings_of_the_docs_name_classes_that_will_do(kind: str) -> None:
     [block] = [block for block in blocks if f".{kind}." in block]
     index = build({name: value for name, (value, _) in read_values(block).items()}).index
     assert index.store
-    known = parameters(find_class(index.store["class"], types.BasePydanticVectorStore))
+    known = shared_vectors.parameters(shared_vectors.find_class(index.store["class"]))
     assert set(index.store) - {"class", "uri", "token"} <= set(known)
     shared = choose_store(index.store, index.id, keeps=True)
     told: list[Any] = []
