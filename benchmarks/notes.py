@@ -92,10 +92,6 @@ class RandomEmbedder:
 
         return NAME
 
-    @property
-    def window(self) -> int:
-        return 256
-
     def documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         import numpy as np
 

@@ -175,7 +175,7 @@ class Timed:
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
         self.seconds = 0.0
-        self.name, self.window = embedder.name, embedder.window
+        self.name = embedder.name
         self.query, self.load, self.close = embedder.query, embedder.load, embedder.close
 
     def documents(self, texts: Sequence[str]) -> NDArray[np.float32]:

@@ -35,11 +35,6 @@ class Embedder(Protocol):
         """Names the model and its exact version; vectors of different names are not comparable."""
         ...
 
-    @property
-    def window(self) -> int:
-        """The most tokens of a text; a longer text is cut."""
-        ...
-
     def documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row for each text, shape (n, d). Texts of similar length together are fastest.
         Raises ServerAway, ModelMissing or ModelFailed."""

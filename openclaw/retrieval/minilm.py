@@ -58,10 +58,6 @@ class MiniLM:
     def name(self) -> str:
         return NAME
 
-    @property
-    def window(self) -> int:
-        return WINDOW
-
     def documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Shape (n, 384), float32, rows of length 1. Raises ModelFailed when a file is damaged."""
         vectors = np.empty((len(texts), DIMENSIONS), np.float32)

@@ -110,41 +110,32 @@ class ServerEmbedder(ABC):
         for client, _ in self._clients:
             client.close()
 
-    @property
-    def window(self) -> int:
-        return self._family.window
-
     def load(self) -> None:  # noqa: B027 - nothing to do is right for all of them
         """Does nothing: the server loads its model with the first text."""
 
     def documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Shape (n, d). Raises ServerAway, ModelMissing, or ModelFailed for unusable vectors."""
-        left = [cut(text, self.window) for text in texts]
+        left = [cut(text, self._family.window) for text in texts]
         if not left:
             return np.empty((0, self._dimensions), np.float32)
         starts = range(0, len(left), SERVER_BATCH)
-        return np.concatenate([self._embed_batch(left[n : n + SERVER_BATCH]) for n in starts])
+        return np.concatenate([self._embed(left[n : n + SERVER_BATCH]) for n in starts])
 
     def query(self, text: str) -> NDArray[np.float32]:
         """Shape (d,). Raises as `documents` does."""
-        asked = cut(text, self.window)
-        while True:
-            try:
-                found = self._fetch([asked], asked=True)
-                vector: NDArray[np.float32] = self._check_vectors(found, 1)[0]
-                return vector
-            except TextTooLongError:
-                asked = _shorter(asked)
+        vector: NDArray[np.float32] = self._embed([cut(text, self._family.window)], asked=True)[0]
+        return vector
 
-    def _embed_batch(self, texts: list[str]) -> NDArray[np.float32]:
-        """Embed a batch. Ollama since 0.13.5 refuses a text that is too long instead of cutting it
-        (ollama/ollama issue 14186): then each text is sent alone, and a refused one cut in half."""
+    def _embed(self, texts: list[str], *, asked: bool = False) -> NDArray[np.float32]:
+        """Embed passages, or a question. Ollama since 0.13.5 refuses a text that is too long
+        instead of cutting it (ollama/ollama issue 14186): then each text is sent alone, and a
+        refused one cut in half."""
         try:
-            return self._check_vectors(self._fetch(texts, asked=False), len(texts))
+            return self._check_vectors(self._fetch(texts, asked=asked), len(texts))
         except TextTooLongError:
             if len(texts) == 1:
-                return self._embed_batch([_shorter(texts[0])])
-        return np.concatenate([self._embed_batch([text]) for text in texts])
+                return self._embed([_shorter(texts[0])], asked=asked)
+        return np.concatenate([self._embed([text]) for text in texts])
 
     def _check_vectors(self, found: Any, count: int) -> NDArray[np.float32]:
         """The vectors with length 1. Raises ModelFailed when they are unusable."""

@@ -56,8 +56,6 @@ def count_words(chunks: Sequence[Chunk]) -> tuple[dict[str, Any], npt.NDArray[np
 class FakeEmbedder:
     """Vectors made of the text's hash; remembers what it was given, fails when `left` runs out."""
 
-    window = 256
-
     def __init__(self, name: str = "fake/one", width: int = 8, left: int = 1_000_000) -> None:
         self.name = name
         self.width = width

@@ -87,7 +87,6 @@ def test_256_tokens_are_read_and_no_more(files: tuple[Path, Path]) -> None:
     inside = model.query("cat " * 253 + "dog")
     assert not np.allclose(inside, model.query("cat " * 254), atol=1e-6)
     np.testing.assert_array_equal(model.query("cat " * 254 + "dog"), model.query("cat " * 300))
-    assert model.window == 256
 
 
 def test_a_network_without_token_types_is_not_given_any(tmp_path: Path) -> None:
