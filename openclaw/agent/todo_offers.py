@@ -9,9 +9,8 @@ day, the to-do's id, the conversation, the words.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from datetime import date
 
 from openclaw import events
 from openclaw.agent.after_answer import why_not_writable
@@ -77,13 +76,9 @@ def offer_at_start(
     """Return the offer for the start of a conversation: the first open to-do, due ones first, that
     can be done and was not offered before. `most`: characters of its prompt."""
     offered, _ = _read_offers(open_home)
-    for todo in sorted(todos, key=lambda todo: todo.due or "9999"):
-        if todo.done or todo.id in offered:
-            continue
-        if prompt := _prompt(open_home, todo, most):
-            line = f'Shall I do this to-do: "{prompt}"? (yes)'
-            return _note_offer(open_home, todo, AT_START, TodoOffer(line, prompt))
-    return None
+    by_day = sorted(todos, key=lambda todo: todo.due or "9999")
+    new = [todo for todo in by_day if todo.id not in offered]
+    return _offer_first(open_home, new, AT_START, "Shall I do this to-do", most)
 
 
 def offer_after(open_home: OpenHome, session: Session, end: events.Done) -> TodoOffer | None:
@@ -108,12 +103,26 @@ def _offer_after_change(
         todos = open_home.todos.items()
     except OSError:
         return None
+    added = [todo for todo in todos if todo.text in new and todo.id not in offered]
+    return _offer_first(open_home, added, session.id, "Shall I do that now", LONGEST_PROMPT)
+
+
+def _offer_first(
+    open_home: OpenHome, todos: Iterable[Todo], session: str, asks: str, most: int
+) -> TodoOffer | None:
+    """Offer to do the first open to-do that can be done, and note it; None when that fails: the
+    offer would be made again and again."""
     for todo in todos:
-        if todo.text not in new or todo.done or todo.id in offered:
-            continue
-        if prompt := _prompt(open_home, todo, LONGEST_PROMPT):
-            offer = TodoOffer(f'Shall I do that now: "{prompt}"? (yes)', prompt)
-            return _note_offer(open_home, todo, session.id, offer)
+        if not todo.done and (prompt := _prompt(open_home, todo, most)):
+            path = open_home.home.private / FILE
+            day, words = open_home.now().date().isoformat(), " ".join(prompt.split())
+            row = "\t".join((day, todo.id, session, words))
+            with suppress(OSError):
+                make_folder(path.parent)
+                with appending(path) as file:
+                    file.write(f"{row}\n".encode("utf-8", "replace"))
+                return TodoOffer(f'{asks}: "{prompt}"? (yes)', prompt)
+            return None
     return None
 
 
@@ -122,17 +131,13 @@ def _offer_promised(open_home: OpenHome, answer: str) -> TodoOffer | None:
     day unless it is a to-do."""
     today = open_home.now().date()
     for sentence in sentences(answer[-MAX_SEARCHED:]):
-        day = _day_named(sentence, today)
+        named = find_named_day(sentence)
+        day = parse_day(named, today) if named else None
         if day and day > today and read_answer(sentence).probabilities["announces"] >= MAY_PROMISE:
             text = " ".join(strip_hidden(sentence).split())[:LONGEST_PROMPT]
             line = f'Shall I note this for {day.isoformat()}: "{text}"? (yes)'
             return TodoOffer(line, text=text, due=day.isoformat())
     return None
-
-
-def _day_named(text: str, today: date) -> date | None:
-    named = find_named_day(text)
-    return parse_day(named, today) if named else None
 
 
 # -------- earlier offers
@@ -145,20 +150,6 @@ def _read_offers(open_home: OpenHome) -> tuple[Collection[str], Collection[str]]
         text = decode(read_bytes(open_home.home.private / FILE))
         rows = [row for line in text.splitlines() if len(row := line.split("\t")) >= 3]
     return {row[1] for row in rows}, {row[2] for row in rows}
-
-
-def _note_offer(
-    open_home: OpenHome, todo: Todo, session: str, offer: TodoOffer
-) -> TodoOffer | None:
-    """Note an offer; return None when that fails: it would be made again and again."""
-    path, words = open_home.home.private / FILE, " ".join((offer.prompt or offer.line).split())
-    row = "\t".join((open_home.now().date().isoformat(), todo.id, session, words))
-    with suppress(OSError):
-        make_folder(path.parent)
-        with appending(path) as file:
-            file.write(f"{row}\n".encode("utf-8", "replace"))
-        return offer
-    return None
 
 
 # -------- what can be offered
@@ -174,7 +165,8 @@ def _prompt(open_home: OpenHome, todo: Todo, most: int) -> str:
     found = suggest_prompt(todo.text)
     if found.lower().startswith("find out where") and _LIST_OF_SHOPPING.search(todo.list):
         return ""
-    if not found and (name := person_named(todo.text)) and _is_known(open_home, name):
+    called = _CALLS.match(todo.text[:1].lower() + todo.text[1:])
+    if not found and called and _is_known(open_home, called["who"]):
         found = f"Look in my notes for what I need to {_lower(words)}"
     return found if len(found) <= most else ""
 
@@ -241,12 +233,6 @@ def suggest_prompt(text: str) -> str:
     if found := _BUYS_AT_END.fullmatch(words):
         return f"Finde heraus, wo ich {_lower(found['what'])} {found['verb']} kann"
     return ""
-
-
-def person_named(text: str) -> str:
-    """Return the name of the person whom a to-do says to call, write to or meet; "" for none."""
-    found = _CALLS.match(text[:1].lower() + text[1:])
-    return found["who"] if found else ""
 
 
 def _lower(words: str) -> str:
