@@ -103,17 +103,6 @@ def _ask_outline(ask: Ask, session: Session, focus: str) -> Generator[events.Eve
     return keep_supported(read_outline(text), said, shown)
 
 
-def _read_json(reply: str) -> dict[str, Any]:
-    """Return the JSON object in a reply, the complete part of one that was cut off; else {}."""
-    from pydantic_core import from_json
-
-    with suppress(ValueError):
-        data = from_json(reply[reply.index("{") :], allow_partial=True)
-        if isinstance(data, dict):
-            return data
-    return {}
-
-
 # -------- the outline
 
 LONGEST_LINE = 140  # characters of a line
@@ -155,7 +144,11 @@ def outline_schema() -> dict[str, Any]:
 def read_outline(text: str) -> Outline:
     """Read the outline in a model's reply; an empty one when there is none. A reply that was cut
     off gives its complete part."""
-    data = _read_json(text)
+    from pydantic_core import from_json
+
+    data: Any = {}
+    with suppress(ValueError):
+        data = from_json(text[text.index("{") :], allow_partial=True)
     lists = {name: _clean_lines(data.get(name), most) for name, most in LISTS.items()}
     goal = _clean_lines([data.get("goal")], 1)
     return Outline(goal[0] if goal else "", **lists)

@@ -86,7 +86,8 @@ class Loop:
             turn.stopped = "full"  # the user still learns what was done
             yield from self._give_up(turn)
         except KeyboardInterrupt:
-            yield from self._interrupted(turn)
+            turn.stopped = "interrupted"
+            yield from self._end(turn, Entry("assistant", turn.partial, at=timestamp()))
 
     # -------- a model call
 
@@ -278,10 +279,6 @@ class Loop:
         turn.stopped = turn.stopped or "steps"
         yield events.Token(answer)
         yield from self._end(turn, Entry("assistant", answer, usage=turn.usage, at=timestamp()))
-
-    def _interrupted(self, turn: RunningTurn) -> Iterator[TurnOutput]:
-        turn.stopped = "interrupted"
-        yield from self._end(turn, Entry("assistant", turn.partial, at=timestamp()))
 
     def _end(
         self, turn: RunningTurn, said: Entry, unbacked: tuple[str, ...] = ()

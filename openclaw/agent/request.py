@@ -349,19 +349,8 @@ def request_record(builder: RequestBuilder, limits: TurnLimits) -> TurnRecord:
 
 
 def fit_record(builder: RequestBuilder) -> TurnRecord:
-    """Return the part of the record that a compaction within the turn changes."""
-    return TurnRecord(head=sha256_of(builder.head), cut=_list_cuts(builder))
-
-
-def renew_fit_record(builder: RequestBuilder) -> None:
-    """Note on the turn's message of the user how it was fitted in the end."""
-    messages = builder.session.messages
-    at = turn_starts(messages)[-1]
-    messages[at] = messages[at].with_record(fit_record(builder))
-
-
-def _list_cuts(builder: RequestBuilder) -> list[dict[str, str]]:
-    """Return the files of the head that were cut, and how much of the conversation was."""
+    """Return the part of the record that a compaction within the turn changes: the files of the
+    head that were cut, and how much of the conversation was."""
     session = builder.session
     rules = [
         {"part": part.name, "path": part.path, "rule": f"{head_share(part)} of the window"}
@@ -375,7 +364,14 @@ def _list_cuts(builder: RequestBuilder) -> list[dict[str, str]]:
     if session.shortened:
         rule = f"results in the first {session.shortened} messages are given in one line"
         rules.append({"part": "results", "path": path, "rule": rule})
-    return rules
+    return TurnRecord(head=sha256_of(builder.head), cut=rules)
+
+
+def renew_fit_record(builder: RequestBuilder) -> None:
+    """Note on the turn's message of the user how it was fitted in the end."""
+    messages = builder.session.messages
+    at = turn_starts(messages)[-1]
+    messages[at] = messages[at].with_record(fit_record(builder))
 
 
 def sha256_of(text: str) -> str:

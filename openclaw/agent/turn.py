@@ -460,6 +460,8 @@ def _attach_texts(
     """Fence the texts that go along with a prompt, and those of hooks. Return them, and the lines
     of files that they show."""
     texts = [each for each in material if not each.image]
+    if not (texts or hook_texts):
+        return [], []
     parts = len(texts) + len(hook_texts)
     limits = material_limits(builder.toolbox.limits, builder.card.window, parts)
     for each in texts:

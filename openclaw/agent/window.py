@@ -9,7 +9,7 @@ change.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -225,13 +225,10 @@ def _short_use(use: ToolUse) -> ToolUse:
         note = f"[{len(output):,} characters, no longer shown; call it again if they are needed]"
         short = note if first.startswith("<<data") else f"{first} {note}"
         output = short if len(short) < len(output) else output
-    return replace(use, input=_short_input(use.input), output=output)
-
-
-def _short_input(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    if len(json.dumps(given, default=str)) <= 2 * LONGEST_ARGUMENT:
-        return given
-    return {name: _short_value(value) for name, value in given.items()}
+    given = use.input
+    if len(json.dumps(given, default=str)) > 2 * LONGEST_ARGUMENT:
+        given = {name: _short_value(value) for name, value in given.items()}
+    return replace(use, input=given, output=output)
 
 
 def _short_value(value: Any) -> Any:

@@ -216,16 +216,11 @@ class TodoFile:
     Changes are made under a lock; OpenclawError when it stays held or the file cannot be written.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        today: Callable[[], date] = date.today,
-        keep: BeforeWrite = record_no_write,
-    ) -> None:
+    def __init__(self, path: Path, today: Callable[[], date] = date.today) -> None:
         self.path = path
         self._today = today
         self.lock_seconds = LOCK_SECONDS
-        self.keep = keep
+        self.keep: BeforeWrite = record_no_write
         self.mask: Callable[[str], str] = str
         self._lock = path.parent.parent / ".openclaw" / "locks" / "todo.lock"
 

@@ -126,9 +126,9 @@ class Search(LiveIndex):
 
         return self._choose_hits(query, choose, PROMPT_EMBED_SECONDS)
 
-    def ranked(self, question: str, today: date | None = None) -> Rankings:
+    def ranked(self, question: str) -> Rankings:
         """The passages that `search` finds, and all candidates of both rankings."""
-        query = Query(shorten_question(question), today)
+        query = Query(shorten_question(question))
         look = self._open_lookup(query.question, EMBED_SECONDS)
         shown = to_passages(look(query), MAX_RANKED)
         return Rankings(shown, [passage_of(*hit) for hit in look(replace(query, whole=True))])
