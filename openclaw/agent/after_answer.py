@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from openclaw import events
 from openclaw.agent.citations import AnswerContext, find_sources, home_lines
 from openclaw.agent.provenance import Provenance
+from openclaw.agent.recording import list_changes
 from openclaw.agent.request import RequestBuilder
 from openclaw.agent.turn_tools import open_notes
 from openclaw.errors import OpenclawError
@@ -22,7 +23,7 @@ from openclaw.messages import Entry
 from openclaw.nlp.note_additions import NoteAdditions, find_additions, shorten_request
 from openclaw.nlp.statements import FactCandidate, find_candidates
 from openclaw.nlp.words import has_negation, significant_words
-from openclaw.receipt import NO_CHANGES, TODO_FILE, Receipt
+from openclaw.receipt import NO_CHANGES, TODO_FILE, Receipt, changed_lines
 from openclaw.security.display import first_words
 from openclaw.security.masking import map_texts
 from openclaw.security.untrusted import defuse, plain_source
@@ -146,7 +147,9 @@ def capture(open_home: OpenHome, provenance: Provenance) -> Iterator[events.Even
         return
     source = provenance.turn_name
     notes = open_notes(open_home, source, turn_changes.keep)
-    saved = _new_lines(open_home, turn_changes)
+    changes = list_changes(open_home.home, turn_changes)
+    # A to-do is no fact, and goes when it is done.
+    saved = [line for each in changes if each.path != TODO_FILE for line in changed_lines(each)[0]]
     for candidate in found:
         waits = turn_changes.tainted or not candidate.sure  # for the user's yes
         if waits and candidate.relative:
@@ -227,19 +230,6 @@ def _files(notes: Notes) -> Iterator[Path]:
     paths += sorted(notes.inbox().parent.glob("*.md"))
     paths += (notes.folder.parent / "workspace" / name for name in HEAD_FILES)
     yield from filter(is_ordinary, paths)
-
-
-def _new_lines(open_home: OpenHome, turn_changes: TurnChanges) -> Sequence[str]:
-    """Return the lines that this turn's calls added to files of the home. A to-do is no fact, and
-    goes when it is done."""
-    added: list[str] = []
-    for name, before in turn_changes.before.items():
-        if name == TODO_FILE:
-            continue
-        known = set((before or "").splitlines())
-        now = text_or_none(open_home.home.root / name) or ""
-        added += [line for line in now.splitlines() if line not in known]
-    return added
 
 
 def _is_said(text: str, lines: Sequence[str]) -> bool:
