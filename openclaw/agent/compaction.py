@@ -14,6 +14,7 @@ from openclaw.agent.turn_tools import open_notes
 from openclaw.frozen import frozen
 from openclaw.home.open_home import OpenHome
 from openclaw.nlp.identifiers import has_identifier, identifiers
+from openclaw.nlp.sentences import sentences
 from openclaw.nlp.statements import lasting_facts
 from openclaw.nlp.words import has_negation, missing_words, significant_words
 from openclaw.sessions.session import Session
@@ -110,7 +111,6 @@ LONGEST_LINE = 140  # characters of a line
 LISTS: Mapping[str, int] = {"done": 6, "decisions": 6, "open": 3, "identifiers": 8}
 """The lists of an outline and how many lines each keeps."""
 
-SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 OPENING = "<earlier>"
 CLOSING = "</earlier>"
 NOTES = "Notes, in the words that were used:"
@@ -158,13 +158,11 @@ def keep_supported(outline: Outline, said: str, shown: str = "") -> Outline:
     """Drop the lines of an outline that the words of user and assistant (`said`) do not support.
     Others may have written the texts in `shown` (tools, attachments): of these only exact strings
     count, and only as identifiers."""
-    sentences = [
-        (words, significant_words(words)) for words in SENTENCE.split(said) if words.strip()
-    ]
+    known = [(sentence, significant_words(sentence)) for sentence in sentences(said)]
     folded, everything = said.casefold(), f"{said}\n{shown}".casefold()
 
     def true(lines: Iterable[str]) -> tuple[str, ...]:
-        return tuple(line for line in lines if _is_supported(line, said, folded, sentences))
+        return tuple(line for line in lines if _is_supported(line, said, folded, known))
 
     lists = {name: true(getattr(outline, name)) for name in LISTS if name != "identifiers"}
     exact = (each for line in outline.identifiers for each in identifiers(line))
@@ -177,7 +175,7 @@ def keep_supported(outline: Outline, said: str, shown: str = "") -> Outline:
 
 
 def _is_supported(
-    line: str, said: str, folded: str, sentences: Sequence[tuple[str, frozenset[str]]]
+    line: str, said: str, folded: str, known: Sequence[tuple[str, frozenset[str]]]
 ) -> bool:
     """Return True when a text has every identifier of a line and half of its telling words, and the
     most similar sentence denies what the line denies: small models also copy lines from the
@@ -187,7 +185,7 @@ def _is_supported(
     words = significant_words(line)
     if len(missing_words(line, said)) > len(words) / 2:
         return False
-    like = max(sentences, key=lambda each: len(words & each[1]), default=("", frozenset()))
+    like = max(known, key=lambda each: len(words & each[1]), default=("", frozenset()))
     return 2 * len(words & like[1]) <= len(words) or has_negation(line) == has_negation(like[0])
 
 

@@ -62,6 +62,7 @@ _CODE = re.compile(r"(?<!`)`([^`\n]{2,120})`(?!`)")
 # 1,000 is one number; "Dana's" and "a,b" hold Dana and a.
 _JOINED_BEFORE = re.compile(r"(?:(?:\w|(?u:\w)[./\\@-])\w|\d[,']\d)$", re.ASCII)
 _JOINED_AFTER = re.compile(r"\w(?:\w|[./\\@-](?u:\w))|\d[,']\d", re.ASCII)
+_MARK = re.compile(r"[\d/\\@_$#~=^]")
 MAX_QUOTED_WORDS = 6
 
 
@@ -83,7 +84,8 @@ def identifiers(text: str) -> tuple[str, ...]:
 
 def exact_strings(text: str) -> tuple[str, ...]:
     """Return the identifiers with a shape of their own: no plain names, no words in quotes."""
-    return tuple(each for each in _without_overlaps(_find_exact(text)) if _has_own_shape(each))
+    found = _without_overlaps(_find_exact(text))
+    return tuple(each for each in found if is_exact(each) or _MARK.search(each))
 
 
 def _without_overlaps(found: Iterable[FoundIdentifier]) -> tuple[str, ...]:
@@ -108,11 +110,6 @@ def has_identifier(text: str, identifier: str) -> bool:
         and not _JOINED_AFTER.match(text, found.end() - 1)
         for found in re.finditer(words, text)
     )
-
-
-def _has_own_shape(identifier: str) -> bool:
-    marked = any(each.isdigit() or each in "/\\@_$#~=^" for each in identifier)
-    return marked or is_exact(identifier)
 
 
 def _find_exact(text: str) -> Iterator[FoundIdentifier]:
