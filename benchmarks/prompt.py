@@ -216,7 +216,7 @@ def tool_names(app: Agent) -> list[str]:
     from openclaw.messages import Prompt
     from openclaw.sessions.session import Session
 
-    provenance, _ = start_provenance(app, Prompt(""), Session("names"))
+    provenance = start_provenance(app, Prompt(""), Session("names"))
     return list(make_toolbox(app, app.turn_skills(), provenance).arguments)
 
 

@@ -127,7 +127,7 @@ class Agent(OpenHome):
     def _request_builder(self, session: Session) -> RequestBuilder:
         mask_session(self.masker, session)
         protocol = choose_protocol(self.settings.protocol, self.model.card)
-        provenance, _ = start_provenance(self, Prompt("."), session)
+        provenance = start_provenance(self, Prompt("."), session)
         return RequestBuilder.make(self, session, protocol, self.turn_skills(), provenance)
 
 

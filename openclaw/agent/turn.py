@@ -122,7 +122,7 @@ def prepare_turn(
     text, settings = prompt.text, open_home.settings
 
     # 2. The words say what the prompt may be about.
-    provenance, drawn_seed = start_provenance(open_home, prompt, session)
+    provenance = start_provenance(open_home, prompt, session)
     turn_skills, (todos, unreadable) = open_home.turn_skills(text), read_todos(open_home)
     earlier = "\n".join(entry.content for entry in session.messages[-MAX_EARLIER:])
     cues, instructions = find_cues(open_home, text, turn_skills, todos, earlier), ""
@@ -163,11 +163,11 @@ def prepare_turn(
     now, shown_todos = open_home.now(), todos if open_home.use_memory else Todos()
     found, fenced = Found(cues), list[str]()
     if cues.unclear or not cues.chats:  # small talk is about nothing
-        search = yield from find_passages(
+        passages, left_out = yield from find_passages(
             builder, text, asked, attached, cues, looks_up=looks_up, ahead=ahead
         )
         alone = not (instructions or orders)
-        found = match_found(open_home, text, cues, *search, shown_todos, alone=alone)
+        found = match_found(open_home, text, cues, passages, left_out, shown_todos, alone=alone)
         cues, fenced = found.cues, provenance.fence_passages(show_found(open_home, text, found))
     if session.archived and (cues.asks or "?" in text):
         fenced += provenance.fence_archived(find_archived(open_home, session, text))
@@ -189,7 +189,9 @@ def prepare_turn(
     tail = make_tail(now, rules, due, builder.changed, fenced, lines)
     context = open_home.masker.mask(f"{tail}\n\n{attached}" if attached else tail)
     most, think = reply_limits(settings, card)
-    seed = drawn_seed if settings.seed is None else settings.seed
+    seed = settings.seed
+    if seed is None:
+        seed = int.from_bytes(_draw_bytes(open_home, text, session)[4:8], "big") & LARGEST_SEED
     limits = TurnLimits(settings.temperature, most, settings.max_steps, seed, think)
     commit = open_home.history.head()
     record = replace(
@@ -340,26 +342,27 @@ def _mask_prompt(open_home: OpenHome, prompt: Prompt, session: Session) -> tuple
     return masked, tell_masked(*texts)
 
 
-def start_provenance(
-    open_home: OpenHome, prompt: Prompt, session: Session
-) -> tuple[Provenance, int]:
-    """Return the sources of the turn's words, and a seed for the model. Both the marker that fences
-    foreign text and the seed are drawn from what no outsider can guess."""
-    key = open_home.home.private / "cache" / "key"
-    minute, turns = open_home.now().replace(second=0, microsecond=0).isoformat(), session.turns
-    drawn = draw_nonce(key, turns, len(session.messages), minute, prompt.text)
+def start_provenance(open_home: OpenHome, prompt: Prompt, session: Session) -> Provenance:
+    """Begin to watch whose words a turn sees."""
     turn_changes = TurnChanges(
         read=dict(session.state.read or {}),
         request=prompt.text,
-        marker=drawn[:4].hex(),
+        marker=_draw_bytes(open_home, prompt.text, session)[:4].hex(),
         typed=prompt.typed,
     )
     log = open_home.home.action_log
-    audit = Audit(log, session.id, 1 + turns, open_home.masker.mask, open_home.now)
-    seed = int.from_bytes(drawn[4:8], "big") & LARGEST_SEED
+    audit = Audit(log, session.id, 1 + session.turns, open_home.masker.mask, open_home.now)
     provenance = Provenance(open_home.home, turn_changes, session, audit)
     provenance.may_translate = open_home.settings.language != "auto"
-    return provenance, seed
+    return provenance
+
+
+def _draw_bytes(open_home: OpenHome, text: str, session: Session) -> bytes:
+    """Draw what no outsider can guess, the same for the same prompt in the same minute: the marker
+    that fences foreign text and the seed of the model."""
+    key = open_home.home.private / "cache" / "key"
+    minute = open_home.now().replace(second=0, microsecond=0).isoformat()
+    return draw_nonce(key, session.turns, len(session.messages), minute, text)
 
 
 def read_todos(open_home: OpenHome) -> tuple[Todos, Mapping[str, str]]:

@@ -303,7 +303,7 @@ def _fresh(open_home: OpenHome) -> tuple[tuple[prompt.HeadPart, ...], Sequence[M
     """Return the head that a new conversation would get, and the specs of its native tools."""
     card, turn_skills = open_home.model.card, open_home.turn_skills()
     protocol = choose_protocol(open_home.settings.protocol, card)
-    provenance, _ = start_provenance(open_home, Prompt(""), Session(""))
+    provenance = start_provenance(open_home, Prompt(""), Session(""))
     box = make_toolbox(open_home, turn_skills, provenance)
     rules = protocol.rules(box)
     parts = prompt.make_head(read_sources(open_home)[0], rules, turn_skills.blurbs, card.window)

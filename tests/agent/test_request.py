@@ -32,7 +32,7 @@ def builder(it: Talk) -> RequestBuilder:
         it.session,
         protocol,
         it.app.turn_skills("more"),
-        start_provenance(it.app, Prompt("more"), it.session)[0],
+        start_provenance(it.app, Prompt("more"), it.session),
     )
 
 

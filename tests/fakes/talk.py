@@ -34,7 +34,7 @@ Protocol = Literal["native", "json"]
 
 def new_toolbox(app: Agent, request: str = "") -> Toolbox:
     """The tools of a turn with this request."""
-    provenance, _ = start_provenance(app, Prompt(request), Session("talk"))
+    provenance = start_provenance(app, Prompt(request), Session("talk"))
     return make_toolbox(app, app.turn_skills(), provenance)
 
 
