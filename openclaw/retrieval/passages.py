@@ -244,19 +244,17 @@ def _reasons(
 
 
 def _neighbours(hits: Sequence[Hit]) -> list[list[Hit]]:
-    """Groups of adjacent hits: the hits by score, the groups by their best hit."""
+    """Groups of adjacent hits, in the order of the hits."""
+    order = {chunk.row: at for at, (_, chunk) in enumerate(hits)}
     groups: list[list[Hit]] = []
-    for hit in hits:
-        near = [group for group in groups if any(_adjacent(hit[1], other) for _, other in group)]
-        merged = sorted((each for group in near for each in group), key=lambda each: -each[0].score)
-        merged.append(hit)
-        if near:
-            near[0][:] = merged
-            for group in near[1:]:
-                groups.remove(group)
+    for row in sorted(order):
+        hit = hits[order[row]]
+        if groups and _adjacent(groups[-1][-1][1], hit[1]):
+            groups[-1].append(hit)
         else:
-            groups.append(merged)
-    return groups
+            groups.append([hit])
+    best_first = (sorted(group, key=lambda hit: order[hit[1].row]) for group in groups)
+    return sorted(best_first, key=lambda group: order[group[0][1].row])
 
 
 def _adjacent(one: StoredChunk, other: StoredChunk) -> bool:
