@@ -51,7 +51,7 @@ def as_settings(*servers: Server) -> dict[str, Any]:
 
 
 @contextmanager
-def used(folder: Path, *servers: Server, seconds: float = 20.0) -> Iterator[McpServers]:
+def used(folder: Path, *servers: Server, seconds: float = 60.0) -> Iterator[McpServers]:
     """The servers as the program uses them; all are ended in the end."""
     home = Home(folder / "home")
     home.root.mkdir(exist_ok=True)
