@@ -35,6 +35,7 @@ UNBACKED = (
 UNTOUCHED = (
     "Nothing was done with {name}, which is no file yet. Do it with a tool, or say plainly why not."
 )
+UNDONE = "Nothing was changed. Write what the user tells into the file with a tool."
 NOT_LOOKED = (
     "You have not looked. Find it with a tool, or answer from what stands above the request."
 )
@@ -154,6 +155,8 @@ def find_fault(answer: str, turn: RunningTurn, toolbox: Toolbox, *, changed: boo
         return Fault("claimed a change that did not happen", hint, claims, "change")
     if name := _untouched_file(answer, turn, toolbox):
         return Fault(f"left {name} out", UNTOUCHED.format(name=name), kind="change")
+    if turn.rows.surely and not changed and any(_refusals(answer)):  # of a code that is told it
+        return Fault("refused a change of a file", UNDONE, kind="change")
     if name := _unsaid_missing(answer, turn):
         return Fault(f"did not say that there is no {name}", NO_FILE.format(request=turn.request))
     said, asked = (_WORD.findall(each.casefold()) for each in (answer, turn.user.content))

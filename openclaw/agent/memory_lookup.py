@@ -55,6 +55,7 @@ a row of its table does: of a .csv a search finds the headings without rows, and
 MAX_DAY_NOTES = 2
 """Notes of the days that a question names go along whole, if they are short and no more."""
 SURELY_ABOUT = 0.5  # a passage over this score surely is about what a prompt is about
+MOST_BEFORE = 2  # prompts that may say what the next one is about
 MAX_DUE = 20
 """To-dos that are told to be due on a day that a question names or before it, the first ones."""
 UNTIL = re.compile(
@@ -191,9 +192,9 @@ def find_passages(
     open_home.tell("searching memory")
     fence("", "", "", own=True)  # compiles its patterns while the search runs
     found, left_out = recall.wait_for_passages(wait), recall.left_out
-    before = _prompt_with_passages(builder.session)
+    before = _prompts_with_passages(builder.session)
     if before and recall.has_answered and not _is_any_near(found):
-        # "And when do they start?" says what it is about only with the prompt before it.
+        # "And when do they start?" says what it is about only with the prompts before it.
         recall.send_question(f"{before} {question}", known, long_files, kind=kind)
         again = recall.wait_for_passages(wait)
         if _is_any_near(again):
@@ -213,11 +214,11 @@ def _is_any_near(passages: Iterable[Mapping[str, Any]]) -> bool:
     return any(each["score"] >= SURELY_ABOUT for each in passages)
 
 
-def _prompt_with_passages(session: Session) -> str:
-    """Return the newest prompt of a conversation if passages went with it, else ""."""
-    prompts = (each for each in reversed(session.messages) if each.role == "user")
-    newest = next(prompts, None)
-    return newest.content if newest and newest.record.offered else ""
+def _prompts_with_passages(session: Session) -> str:
+    """Return the last prompts of a conversation if passages went with the newest, else ""."""
+    prompts = [each for each in session.messages if each.role == "user"][-MOST_BEFORE:]
+    found = prompts and prompts[-1].record.offered
+    return " ".join(each.content for each in prompts) if found else ""
 
 
 def _files_meant(open_home: OpenHome, question: str, cues: Cues) -> list[str]:

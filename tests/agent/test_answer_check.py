@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,18 @@ def test_the_programs_own_hint_is_no_part_of_an_answer(tmp_path: Path, before: s
     told = before.strip() or "Remembered in memory/MEMORY.md, line 7."
     assert done(happened).answer == told
     assert "Tell the user" not in shown(happened)
+
+
+def test_a_refusal_of_a_change_that_is_surely_meant_is_asked_away(tmp_path: Path) -> None:
+    it = talk(tmp_path / "home", protocol="json", recall="auto")
+    file, old = it.root / "workspace" / "opening.md", "1. Turn off the alarm, code 4471."
+    file.write_text(f"{old}\n", "utf-8")
+    new = old.replace("4471", "9035")
+    edit = call("edit_file", path="workspace/opening.md", find=old, replace=new, protocol="json")
+    refusal = "I'm sorry, but I can't assist with that."
+    with closing(it.app):
+        it.say("alarm code is 9035 now", answer(refusal, "json"), edit, answer("Changed.", "json"))
+    assert file.read_text("utf-8") == f"{new}\n"
 
 
 def test_a_hint_alone_is_no_answer(it: Talk) -> None:
