@@ -30,8 +30,10 @@ from openclaw.nlp.classifier import Labels, read_message
 from openclaw.nlp.dates import name_each_day, read_past_days
 from openclaw.nlp.intent import (
     ABOUT_PAST,
+    HARDLY,
     LIKELY,
     QUESTION_MARK,
+    TO_CHANGE,
     TODO_LINE,
     Cues,
     surely_adds,
@@ -346,9 +348,12 @@ def _may_be_read(home: Home, path: str) -> bool:
 def _find_rows(open_home: OpenHome, request: str, cues: Cues, found: Iterable[str]) -> NamedRows:
     """Find the rows of tables that a request names which may change them, when it is about no
     to-do: those of the files that it names, else of the files that were found for it."""
-    about_todos = cues.lists or cues.near or cues.whole or cues.done or surely_adds(request)
+    read = read_message(request)
+    # "New order: 45, Storchi" has two words of the to-do to order something.
+    is_near = cues.near and read.probabilities[read.best(*TO_CHANGE)] >= HARDLY
+    about_todos = cues.lists or is_near or cues.whole or cues.done or surely_adds(request)
     other = cues.fact or cues.missing or cues.skill or cues.errands.tools or cues.command
-    is_text = read_message(request).has("text") and not any(map(str.isdigit, request))
+    is_text = read.has("text") and not any(map(str.isdigit, request))
     if cues.asks or about_todos or other or is_text or cues.parts or QUESTION_MARK.search(request):
         return NamedRows()
     # The program's own files have their tools.

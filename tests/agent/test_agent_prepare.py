@@ -204,6 +204,17 @@ def test_what_may_tick_an_unknown_todo_is_for_the_row_that_it_names(tmp_path: Pa
     assert '"write_file"' not in json.dumps(request.schema)
 
 
+def test_a_to_do_that_shares_words_with_a_new_row_is_not_meant(tmp_path: Path) -> None:
+    it = talk(tmp_path / "home", protocol="json", recall="auto")
+    todo = "- [ ] Chiamare Paolo per l'ordine di Natale\n"
+    (it.root / "memory" / "TODO.md").write_text(todo, "utf-8")
+    orders = "| N | Cliente | Cosa |\n|---|---|---|\n| 43 | Bosi | corona |\n| 44 | Neri | rose |\n"
+    (it.root / "workspace" / "ordine.md").write_text(orders, "utf-8")
+    with closing(it.app):
+        it.say("nuovo ordine: 45, Teatro Storchi, per il 12 dicembre", answer("S\u00ec.", "json"))
+    assert "(45)" in json.dumps(steps_of(it.requests[0]))
+
+
 def test_a_number_that_is_told_anew_comes_into_its_line_and_into_no_memory(tmp_path: Path) -> None:
     it = talk(tmp_path / "home", protocol="json", recall="auto")
     opening = "1. Turn off the alarm, code 4471, within 30 seconds.\n"
