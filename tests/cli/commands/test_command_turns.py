@@ -306,7 +306,8 @@ from openclaw.storage.home import Home
 from openclaw.memory.todos import TodoFile
 home = Home(Path(sys.argv[1]))
 with command(home, "todo add buy milk") as turn:
-    file = TodoFile(home.memory / "TODO.md", keep=turn.keep)
+    file = TodoFile(home.memory / "TODO.md")
+    file.keep = turn.keep
     file.add("Home", ["buy milk"])
     os._exit(9)
 """
