@@ -113,34 +113,41 @@ class TurnText(Listener):
 
 
 class PlainText(TurnText):
-    """Prints the answer as it comes. `dim` prints the other lines dimmed."""
+    """Prints the answer as it comes, but not again what only repeats the reply before it, which was
+    asked for once more. `dim` prints the other lines dimmed."""
 
     def __init__(self, out: TextIO, err: TextIO, *, tools: bool, notes: bool, dim: bool) -> None:
         super().__init__(tools=tools, notes=notes)
         self._out, self._err, self._dim = out, err, dim
-        self._earlier = False  # an earlier segment was printed
+        self._earlier = ""  # the segment that was printed before this one
+        self._held = ""  # what was not printed of this one, as it repeats that
         self._line_open = False
         self._waiting: list[str] = []  # lines that wait for the end of the answer's line
 
     def close(self) -> None:
-        self._end_text()
-        self._segment, self._earlier = "", False
+        self._end_segment()
+        self._earlier = ""
         self._out.flush()
 
     def _end_segment(self) -> None:
+        if self._held not in ("", self._earlier):
+            self._print_held()
         self._end_text()
-        self._earlier = self._earlier or bool(self._segment)
-        self._segment = ""
+        self._earlier = self._segment or self._earlier
+        self._segment = self._held = ""
 
     def _answer(self, text: str) -> None:
-        if not self._segment:
-            text = text.lstrip("\n")
-            if not text:
-                return
-            if self._earlier:
-                self._end_text()
-                self._out.write("\n")
+        text = text if self._segment else text.lstrip("\n")
         self._segment += text
+        self._held += text
+        if self._held and not self._earlier.startswith(self._segment):
+            self._print_held()
+
+    def _print_held(self) -> None:
+        text, self._held = self._held, ""
+        if self._earlier and text == self._segment:
+            self._end_text()
+            self._out.write("\n")
         self._line_open = not text.endswith("\n")
         self._out.write(for_stream(text, self._out))
         self._out.flush()

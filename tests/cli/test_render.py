@@ -97,6 +97,21 @@ def test_the_answer_is_all_that_stands_on_stdout(events: list[Event], out: str) 
     assert plain(events) == (f"{out}\n", "")
 
 
+@pytest.mark.parametrize(
+    ("again", "out"),
+    [
+        (["Nobody", " has paid."], "Nobody has paid.\n"),
+        (["Nobody", " but Ann."], "Nobody has paid.\n\nNobody but Ann.\n"),
+        (["Nobody"], "Nobody has paid.\n\nNobody\n"),
+    ],
+)
+def test_a_reply_that_was_asked_for_again_and_is_the_same_stands_once(
+    again: list[str], out: str
+) -> None:
+    events: list[Event] = [Token("Nobody has paid."), NewResponse(2), *map(Token, again)]
+    assert plain([*events, done("".join(again))]) == (out, "")
+
+
 def test_words_before_a_tool_stay_a_paragraph_of_their_own() -> None:
     events: list[Event] = [
         Token("Let me look."), ToolStart("1", "read_file", {"path": "a.md"}),
