@@ -43,6 +43,7 @@ from openclaw.nlp.words import denied_words, has_negation
 from openclaw.storage.file_kinds import kind_by_name
 
 MOST_NAMED = 3  # more rows than this are not named but meant together
+BULLETS = ("- ", "* ", "+ ")
 SHORTEST_VALUE = 4  # letters of a word that may be the value of a cell
 HALF = 0.5  # the share of the words of a cell that name its row: of a person, the first name
 _THOUSANDS = re.compile(r"[.,]\d{3}(?!\d)")
@@ -202,9 +203,11 @@ def _are_of_other_days(said: Request, rows: Sequence[Row]) -> bool:
 def find_displaced(path: str, old: str, new: str, request: str) -> str:
     """Return the row that an edit of a file puts another one in the place of, when the request has
     no word of it but all of the other's name, when a third row has this name and no two had one, or
-    a line with words of the request alone that is no row; "" for none."""
+    a line with words of the request alone that is no row; or an item of a list; "" for none."""
     if kind_by_name(path) == "code" or max(len(old), len(new)) > MAX_CHARS:
         return ""  # a program has no end to add to; of a longer text only the beginning is read
+    if item := _displaced_item(old, new, request):
+        return item
     before, after = ({row.line: row for row in read_rows(path, text)} for text in (old, new))
     lost = [row for line, row in before.items() if line not in after]
     won = [row for line, row in after.items() if line not in before]
@@ -227,6 +230,19 @@ def find_displaced(path: str, old: str, new: str, request: str) -> str:
     is_named = set() < words_of(lost[0].cells[0]) <= said
     is_meant = telling or is_named or not name or not name <= said
     return "" if is_meant else lost[0].line
+
+
+def _displaced_item(old: str, new: str, request: str) -> str:
+    """Return the item of a list of which an edit takes most words, though the request says none of
+    these, for words of the request alone: "bought an ice spray" is none for "first-aid bag, ice
+    spray empty"; "" for none."""
+    before, after = old.splitlines(), new.splitlines()
+    lost, won = ([*{*one}.difference(other)] for one, other in ((before, after), (after, before)))
+    if not len(lost) == len(won) == 1 or not lost[0].lstrip().startswith(BULLETS):
+        return ""
+    was, becomes, said = words_of(lost[0]), words_of(won[0]), words_of(request)
+    added, gone = becomes - was, was - becomes - said
+    return lost[0] if added and added <= said and 2 * len(gone) > len(was) else ""
 
 
 def _find_named(said: Request, rows: Sequence[Row]) -> Iterator[_Named]:

@@ -228,7 +228,7 @@ class FileTools:
         new, line = replace_passage(old, find, replace, everywhere=everywhere)
         self.masker.check_kept(old, new, name)
         if displaced := find_displaced(name, old, new, self.turn_changes.request):
-            raise ToolProblem(f"{displaced} is another row. append_file adds one at the end.")
+            raise ToolProblem(f"{displaced} is another line. append_file adds one at the end.")
         if new.count("\n") != old.count("\n"):
             _check_todos(name, old)
         check_rows(name, old, new)

@@ -601,6 +601,29 @@ def test_a_small_word_does_not_mention_a_row() -> None:
     assert find_displaced("workspace/patients.md", before, after, new) == row
 
 
+@pytest.mark.parametrize(
+    ("request_text", "line", "displaced"),
+    [
+        ("bought a new ice spray, 6.80", "- ice spray 6.80", True),
+        ("the ice spray is full again", "- first-aid bag, ice spray full", False),
+        ("replace the empty first-aid bag by an ice spray", "- ice spray", False),
+        ("shorten the line of the bag", "- first-aid bag", False),
+    ],
+)
+def test_an_item_of_a_list_that_was_not_mentioned_is_not_to_become_another(
+    request_text: str, line: str, displaced: bool
+) -> None:
+    item, kit = "- first-aid bag, ice spray empty", "# Kit\n\n- 20 cones\n{}\n"
+    found = find_displaced("workspace/kit.md", kit.format(item), kit.format(line), request_text)
+    assert found == (item if displaced else "")
+
+
+def test_a_row_does_not_become_another_one_with_the_name_of_a_third() -> None:
+    after = STOCK.replace("| butter | 18 | kg |", "| rye flour | 18 | kg |")
+    request_text = "the butter buns need 18 kg of rye flour"
+    assert find_displaced("workspace/stock.md", STOCK, after, request_text)
+
+
 def test_another_name_for_a_value_displaces_no_row() -> None:
     before, after = "x: first, second\n", "total: first, second\n"
     assert not find_displaced("workspace/sum.md", before, after, "put the result into total")

@@ -401,7 +401,7 @@ def test_no_row_is_put_over_one_that_the_request_does_not_mention(
     (home.workspace / "list.md").write_text("- bins: Julia\n- bath: Luke\n", "utf-8")
     files.turn_changes.request = "the windows are for Ann"
     assert problem(files.edit_file, "list.md", "- bins: Julia", "- windows: Ann") == (
-        "- bins: Julia is another row. append_file adds one at the end."
+        "- bins: Julia is another line. append_file adds one at the end."
     )
 
 
