@@ -48,7 +48,7 @@ def find_changed_figure(said: Request, files: Iterable[tuple[str, str]]) -> Chan
     """Find the only line of these files, (path, text), with most words of a request and one number
     of the form of the one that it tells, or the number that it tells beside the new one ("8, not
     6"). None where two lines have as many."""
-    figures = dict(_FIGURE.findall(said.text))
+    figures = dict(_FIGURE.findall(said.text.casefold()))
     if len(figures) not in (1, 2):
         return None
     found: dict[int, list[ChangedFigure]] = {}
@@ -69,17 +69,18 @@ def _find_in(
     lines = (line for line in text.split("\n") if DIGIT.search(line) and not _NO_PROSE.search(line))
     for line, new in product(lines, figures):
         others = [each for each in figures if each != new]
-        spots = dict(_FIGURE.findall(line))
-        alike = [s for s in spots if s in others or (not others and _form(s) == _form(new))]
-        alike = [s for s in alike if spots[s] == figures[new]] if len(alike) > 1 else alike
+        spots, unit = dict(_FIGURE.findall(line.casefold())), figures[new]
+        same_unit = [spot for spot in spots if spots[spot] == unit != ""]
+        alike = same_unit or [spot for spot in spots if _form(spot) == _form(new)]
+        alike = [spot for spot in spots if spot in others] if others else alike
         if new in spots or len(alike) != 1 or line.count(alike[0]) > 1 or has_date(line):
             continue
         shared, digits = words & (about | words_of(line)), len(DIGIT.findall(new))
         surely = bool(others) or digits >= CODE
         if not surely and said.days:  # "we sold 68 today" is for a new line
             continue
-        most = len(shared) > 1 and (bool(others) or 2 * len(shared) >= len(words))
-        if most or (shared and digits >= LONG):
+        most = len(shared) > 1 and 2 * len(shared) >= len(words)
+        if most or (shared and (others or digits >= LONG)):
             yield len(shared), ChangedFigure(path, line, alike[0], new, surely)
 
 

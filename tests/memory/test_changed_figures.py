@@ -40,6 +40,7 @@ def changed(request: str, **more: str) -> tuple[str, bool] | None:
             True,
         ),
         ("the wreath needs 8 twigs of eucalyptus, not 6", WREATH[10:-1].replace("6", "8"), True),
+        ("ribbon is 12 m a wreath now", WREATH[10:-1].replace("2 m", "12 m"), False),
         ("the wreath takes 50 minutes", WREATH[10:-1].replace("45", "50"), False),
     ],
 )
