@@ -106,7 +106,6 @@ class Indexer:
         self._made_by = f"{made_by or recipe()} {options.max_bytes}"
         self._clock = clock
         self._turn = threading.RLock()
-        self._memo = ("", IgnoreCache())
         # The stamps at the last look, and what was seen while they were the same.
         self._known: Mapping[str, Stamped] | None = None
         self._looks: dict[int, str] = {}
@@ -149,13 +148,13 @@ class Indexer:
         known = self.store.stamps(self._made_by, self._clock())
         if known is not self._known:
             self._known, self._looks = known, {}
-        given = ({} if force else known, self._last_cache(), self._looks)
-        scan = Scan(self.home, self.options, *given)
+        last = IgnoreCache.of(self.store.read_meta("scan"))
+        scan = Scan(self.home, self.options, {} if force else known, last, self._looks)
         found = scan.files()
         stale = [file for file in found if force or known.get(file.path) != Stamp.of(file.stat)]
         # With nothing stale all that was seen is known.
         gone = known.keys() - scan.seen if stale or len(scan.seen) < len(known) else set()
-        if gone or scan.memo != self._memo[1]:
+        if gone or scan.memo != last:
             self._remove(gone, scan.memo)
         left, counts = 0, Counter[str]()
         with ExitStack() as stack:
@@ -180,12 +179,6 @@ class Indexer:
             time.perf_counter() - started,
             left,
         )
-
-    def _last_cache(self) -> IgnoreCache:
-        text = self.store.read_meta("scan")
-        if text != self._memo[0]:
-            self._memo = (text, IgnoreCache.of(text))
-        return self._memo[1]
 
     def _remove(self, paths: set[str], memo: IgnoreCache) -> None:
         with self.store.write() as writer:
