@@ -338,7 +338,9 @@ def _find_lists(cues: Cues, said: _Request, lists: Sequence[str]) -> tuple[Cues,
     pages = {Path(path).stem.lower() for path in cues.meant}
     in_page = bool(asked) and all(n.lower() in pages and n not in lists for n in asked)
     asked = [] if in_page else asked
-    may_be_new = any(w.endswith(LIST_ENDS) for w in words) or said.language in ("", "zh", "ja")
+    is_unknown = said.language in ("", "zh", "ja")  # any word may mean a list
+    ends = any(w.endswith(LIST_ENDS) for w in words)
+    may_be_new = ends or (is_unknown and not cues.meant)
     known = (*lists, "Tasks") if may_be_new else asked or ("Tasks",)
     there = (f"{name} is a to-do list." for name in asked if about_lists and name in lists)
     found = replace(

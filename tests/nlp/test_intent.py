@@ -387,6 +387,12 @@ def test_what_is_to_be_added_to_a_file_gets_no_line_for_to_dos() -> None:
     assert line not in read_cues(asked, ["workspace/opening.md"]).lines
 
 
+def test_what_may_be_for_a_file_makes_no_new_list() -> None:
+    asked = "add a drill called gates: two cones, dribble through, 5 minutes"
+    assert read_cues(asked, []).new_list
+    assert not read_cues(asked, ["workspace/drills.md"]).new_list
+
+
 def test_a_text_to_write_is_nothing_to_remember() -> None:
     seen = cues_of("write a short thank-you note to mrs bevan for the mince pies")
     assert not seen.remembers and not any("remember" in line for line in seen.lines)
