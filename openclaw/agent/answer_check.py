@@ -182,6 +182,8 @@ def find_fault(answer: str, turn: RunningTurn, toolbox: Toolbox, *, changed: boo
     if language := _wanted_language(answer, turn):
         return Fault(f"was not in {language}", OTHER_LANGUAGE.format(language=language))
     if day := _only_todays_date(answer, turn):
+        if not (turn.uses or turn.has_passages):  # then the rest is made up too
+            return Fault("named today's date without a look", NOT_LOOKED, kind="look")
         return Fault("named today's date without need", ONLY_TODAY.format(day=day))
     return None
 

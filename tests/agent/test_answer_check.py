@@ -95,8 +95,23 @@ def test_a_refusal_of_a_change_that_is_surely_meant_is_asked_away(tmp_path: Path
     assert file.read_text("utf-8") == f"{new}\n"
 
 
+def test_todays_date_without_a_look_is_made_up(tmp_path: Path) -> None:
+    it = talk(tmp_path / "home", protocol="json")
+    (it.root / "workspace" / "trip.md").write_text("Train: 8:42, platform 11.\n", "utf-8")
+    happened = it.say(
+        "When does my train leave?",
+        answer("It leaves on 21 November 2026.", "json"),
+        call("search_files", text="train", protocol="json"),
+        answer("At 8:42.", "json"),
+    )
+    assert done(happened).answer == "At 8:42."
+    assert "You have not looked" in it.requests[1].messages[-1].content
+    schema = it.requests[1].schema
+    assert schema and {step["properties"]["kind"]["const"] for step in schema["anyOf"]} == {"look"}
+
+
 def test_a_hint_alone_is_no_answer(it: Talk) -> None:
-    told = "The date 21 November 2026 is today's and stands in no file."
+    told = "You have not looked."
     happened = it.say(
         "When does my train leave?", "It leaves on 21 November 2026.", told, "I do not know."
     )
