@@ -40,7 +40,7 @@ REMEMBER = re.compile(
     r"note(?= that\b| for today\b| down\b|:)|make a note|(?:write|jot) down(?= that\b|:)|"
     r"merk dir|merke dir|notiere|vergiss nicht|retiens|recuerda|ricorda)\b"
     r"(?:,? (?:down|please|bitte|mal|por favor|for today|f\u00fcr heute|"
-    r"(?:this|das)(?= please\b| bitte\b|[:,])))*+[ ,:]*+(?:(?:that|dass|que|che)\b)?[ ,:]*+"
+    r"(?:this|das)(?= please\b| bitte\b|[:,])))*+[ ,:]*+(?P<that>(?:that|dass|que|che)\b)?[ ,:]*+"
     r"(?P<fact>(?!(?:to|zu|what|when|where|who|how|why|called|named)\b)\S+\s.+)",
     re.I,
 )
@@ -380,11 +380,11 @@ def _find_fact(cues: Cues, said: _Request) -> Cues:
     read, text = said.read, " ".join(said.text.split())
     # "make a note called a.md" is about a file, "remember that it is in a.md" is not.
     about_file = cues.missing and not read.has("remember")
+    found, fact, note = None if cues.asks or about_file else REMEMBER.search(text), "", ""
     # "can you remember my name?", "remember me to get diesel"
     likely = max(read.probabilities["remember"], read.probabilities["day_note"]) >= MAY_KEEP
-    may_be_fact = likely and not (cues.asks or about_file)
-    found = REMEMBER.search(text) if may_be_fact else None
-    fact, note = found["fact"].rstrip(" ?") if found else "", ""
+    if found and (likely or found["that"]):
+        fact = found["fact"].rstrip(" ?")
     if said.outright and not (fact or about_file or cues.meant) and len(text) <= LONGEST_NOTE:
         is_meant = read.has("day_note") and read.probabilities["remember"] >= MAY_KEEP
         note = (text.partition(": ")[2] or text) if is_meant else ""

@@ -452,6 +452,7 @@ def test_a_question_or_another_to_do_marks_nothing_done(request_: str) -> None:
         ("remember this please: my locker is 114", "My locker is 114"),
         ("recuerda por favor que Ana vive en Vigo", "Ana vive en Vigo"),
         ("remember thatcher street is closed", "Thatcher street is closed"),
+        ("jot down that theo's ankle is fine again", "Theo's ankle is fine again"),
     ],
 )
 def test_a_fact_to_remember_is_taken_in_its_own_words(request_: str, fact: str) -> None:
