@@ -161,8 +161,9 @@ def find_fault(answer: str, turn: RunningTurn, toolbox: Toolbox, *, changed: boo
         return Fault(f"did not say that there is no {name}", NO_FILE.format(request=turn.request))
     said, asked = (_WORD.findall(each.casefold()) for each in (answer, turn.user.content))
     is_echo = said == asked and len(answer) >= SHORTEST_HINT and not changed
-    if is_echo and (_may_want(turn.request) or _tells_value(turn)):
-        only_asks = read_message(answer).lacks("orders") and not _tells_value(turn)
+    tells_change = turn.rows.surely or _tells_value(turn)
+    if is_echo and (_may_want(turn.request) or tells_change):
+        only_asks = read_message(answer).lacks("orders") and not tells_change
         return Fault("only repeated the request", ECHO, kind="" if only_asks else "change")
     if turn.cues.orders and not changed and _only_copies_line(answer, turn):
         return Fault("only repeated what is known", COPIED_LINE)

@@ -90,6 +90,8 @@ def _new_name(said: Request, rows: Sequence[Row]) -> str:
     is_alike = DIGIT.search(behind) if has_figures else known & words_of(*cells[1:])
     if not is_alike or {'"', "\\", "|"} & {*cells[0]}:
         return ""
+    if ISO_DAY.fullmatch(rows[-1].cells[0]):
+        return ISO_DAY.pattern
     first = (f"[{each[0].upper()}{each[0].lower()}]{escape_literal(each[1:])}" for each in name)
     return " ".join(first) if all(each[0].isalpha() for each in name) else ""
 

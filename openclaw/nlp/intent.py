@@ -448,6 +448,7 @@ MAY_CHANGE = 0.5  # from this probability on a message may want a to-do ticked, 
 SURELY_ADDS = 0.9
 """From this probability on a message that names a row of a table ("call Café Juno about the order")
 still is for a to-do."""
+KIND = 5  # letters with which the name of a file and the word for one thing of it begin
 SHORTEST_BEGINNING = 4  # letters of a word with which the name of a list begins
 NUMBERED = re.compile(r"([^\W\d]{3,}) +#?(\d+)\b")
 
@@ -468,10 +469,16 @@ def only_asks(request: str) -> bool:
 
 def _find_by_topic(request: str, files: Sequence[str], guides: Collection[str]) -> list[str]:
     """Return the paths of the files whose name says a topic of the request: "invoices.csv" for
-    "which invoices are unpaid", else those whose folder does. None where many do."""
+    "which invoices are unpaid", else those whose folder does; the one that begins like the word for
+    a new thing ("neue Buchung: ...", buchungen.csv) alone. None where many do."""
     names = [Path(p) for p in files if p.startswith("workspace/") and p not in guides]
     named = {path.as_posix(): path.stem for path in names}
     inside = {path.as_posix(): path.parent.name for path in names if len(path.parts) > 2}
+    kind, colon, _ = request.partition(": ")
+    begins = {word[:KIND].casefold() for word in kind.split()[:PART_WORDS] if len(word) >= KIND}
+    of_kind = [path for path, name in named.items() if name[:KIND].casefold() in begins]
+    if colon and len(of_kind) == 1:
+        return of_kind
     said = _with_half_of_words(request, named) or _with_half_of_words(request, inside)
     return said if len(said) <= MAX_BY_TOPIC else []
 
@@ -538,7 +545,8 @@ def _todo_actions(read: Labels, language: str) -> tuple[str, ...]:
     improbable. A small model that is at a loss removes something: that needs a sign in itself, in
     the languages that are known."""
     changes = ("orders", *ACTION_LABELS.values())
-    if read.has("todo_list") and all(read.probabilities[label] < HARDLY for label in changes):
+    least = MAY_ORDER if read.has("asks") else HARDLY  # "what must I get done before the game"
+    if read.has("todo_list") and all(read.probabilities[label] < least for label in changes):
         return ()
     if read.has(*ACTION_LABELS.values()):
         likely = [name for name, label in ACTION_LABELS.items() if not read.lacks(label)]

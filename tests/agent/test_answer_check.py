@@ -95,6 +95,19 @@ def test_a_refusal_of_a_change_that_is_surely_meant_is_asked_away(tmp_path: Path
     assert file.read_text("utf-8") == f"{new}\n"
 
 
+def test_what_surely_changes_a_row_is_not_only_repeated(tmp_path: Path) -> None:
+    it = talk(tmp_path / "home", protocol="json", recall="auto")
+    file, old = it.root / "workspace" / "guests.md", "| Mr Otto | 4 | no |"
+    file.write_text(
+        f"| Guest | Room | Paid |\n|---|---|---|\n{old}\n| Ms Kolb | 1 | yes |\n", "utf-8"
+    )
+    edit = {"path": "workspace/guests.md", "find": old, "replace": "| Mr Otto | 4 | yes |"}
+    said = (answer("Mr Otto has paid.", "json"), call("edit_file", **edit, protocol="json"))
+    with closing(it.app):
+        it.say("mr otto has paid", *said, answer("Noted.", "json"))
+    assert edit["replace"] in file.read_text("utf-8")
+
+
 def test_todays_date_without_a_look_is_made_up(tmp_path: Path) -> None:
     it = talk(tmp_path / "home", protocol="json")
     (it.root / "workspace" / "trip.md").write_text("Train: 8:42, platform 11.\n", "utf-8")

@@ -349,6 +349,12 @@ def test_the_number_of_a_new_row_may_be_a_value_of_another() -> None:
     assert find("new order: 315, harbour hotel, 20 white loaves", orders=ordered).surely
 
 
+def test_the_cells_of_a_new_row_of_a_log_begin_with_a_day() -> None:
+    (new,) = find("new loan: ann bowen, emma, 1 december to 8 december", loans=LOANS).new
+    assert new.surely and re.fullmatch(new.form, "2026-12-01,Emma,Ann Bowen,2026-12-08,no")
+    assert not re.fullmatch(new.form, "Ann Bowen,Emma,2026-12-01,2026-12-08,no")
+
+
 def test_a_list_of_other_things_is_no_new_row() -> None:
     assert not find("stock: count, order, tell Ann", stock=STOCK).surely
     shops = "| Item | Shop | Who |\n|---|---|---|\n| soap | Lidl | Ann |\n"

@@ -387,6 +387,18 @@ def test_what_is_to_be_added_to_a_file_gets_no_line_for_to_dos() -> None:
     assert line not in read_cues(asked, ["workspace/opening.md"]).lines
 
 
+def test_a_question_for_to_dos_that_hardly_orders_anything_changes_none() -> None:
+    seen = read_cues("what do i need to get done before the barnet game", [])
+    assert seen.todos and not seen.changes
+
+
+def test_a_new_thing_is_for_the_file_that_begins_like_its_kind() -> None:
+    files = ["workspace/buchungen.csv", "workspace/zimmer.md"]
+    asked = "neue buchung: familie wulf, 8. bis 10. januar, zimmer 2, 3 personen"
+    assert read_cues(asked, files).meant == ("workspace/buchungen.csv",)
+    assert read_cues(asked.replace(":", ""), files).meant == ("workspace/zimmer.md",)
+
+
 def test_what_may_be_for_a_file_makes_no_new_list() -> None:
     asked = "add a drill called gates: two cones, dribble through, 5 minutes"
     assert read_cues(asked, []).new_list
