@@ -173,7 +173,7 @@ CASES = [
     ),
     Case(
         "a question that only a to-do answers",
-        prompt="What should I not forget this week?",
+        prompt="What should I not forget for Mia?",
         files={"memory/TODO.md": "## Home\n\n- [ ] call Mia due:2026-12-20 ^1a2b3c4d\n"},
         shows=("Open to-do: call Mia due:2026-12-20",),
     ),
