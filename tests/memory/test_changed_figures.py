@@ -41,6 +41,8 @@ def changed(request: str, **more: str) -> tuple[str, bool] | None:
         ),
         ("the wreath needs 8 twigs of eucalyptus, not 6", WREATH[10:-1].replace("6", "8"), True),
         ("ribbon is 12 m a wreath now", WREATH[10:-1].replace("2 m", "12 m"), False),
+        ("wreath: 50 minutes, not 45", WREATH[10:-1].replace("45", "50"), True),
+        ("the wreath takes 1.5 minutes now", WREATH[10:-1].replace("45", "1.5"), False),
         ("the wreath takes 50 minutes", WREATH[10:-1].replace("45", "50"), False),
     ],
 )
@@ -59,10 +61,32 @@ def test_the_line_with_a_number_of_its_form_and_most_words_is_meant(
         "the alarm rang 12 times at 3, 4 and 5",
         "paolo has 3 children",  # no number of this form
         "we made 50 minutes of wreath today",  # a new line of a log
+        "the wreath has 6 twigs of eucalyptus, not 8",  # it has
+        "turn off the alarm, it rang 3 times within 30 seconds",
+        "turn off the alarm with 9035 within 30 seconds",  # neither is in place of the other
     ],
 )
 def test_what_may_be_another_thing_changes_no_line(request_: str) -> None:
     assert changed(request_) is None
+
+
+@pytest.mark.parametrize(
+    ("request_", "line", "found"),
+    [
+        ("Anna's phone number is 0184 555 88", "- Paolo: phone number 0184 555 21", None),
+        ("il numero di Anna \u00e8 0184 555 88", "- Paolo: numero di casa 0184 555 21", None),
+        ("Ann's PIN code is 9035", "PIN code of Bob: 4471", None),
+        ("the pin of my visa card is 9035", "Pin of the bank card: 4471", False),
+        ("the pin of my bank card is 9035", "Pin of the bank card: 4471", True),
+        ("we used 1500 g flour for the bread", "Bread takes 1200 g flour", False),  # an amount
+        ("it was 5 degrees outside, in the frost", "Outside: frost at -2 degrees", False),
+    ],
+)
+def test_what_may_be_the_number_of_another_is_not_surely_meant(
+    request_: str, line: str, found: bool | None
+) -> None:
+    meant = changed(request_, more=f"{line}\r\n")
+    assert meant is None if found is None else meant and meant[1] is found
 
 
 def test_of_two_lines_with_as_many_words_none_is_meant() -> None:
