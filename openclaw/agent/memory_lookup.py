@@ -39,6 +39,7 @@ from openclaw.nlp.intent import (
     surely_adds,
     without_todos,
 )
+from openclaw.nlp.words import content_words
 from openclaw.receipt import TODO_FILE
 from openclaw.retrieval.scan import find_files, index_options
 from openclaw.retrieval.units import day_in
@@ -195,12 +196,14 @@ def find_passages(
     fence("", "", "", own=True)  # compiles its patterns while the search runs
     found, left_out = recall.wait_for_passages(wait), recall.left_out
     before = _prompts_with_passages(builder.session)
-    if before and recall.has_answered and not _is_any_near(found):
+    if before and recall.has_answered and not any(map(_is_near, found)):
         # "And when do they start?" says what it is about only with the prompts before it.
-        recall.send_question(f"{before} {question}", known, long_files, kind=kind)
-        again = recall.wait_for_passages(wait)
-        if _is_any_near(again):
-            found, left_out = again, recall.left_out
+        recall.send_question(f"{question} {before}", known, long_files, kind=kind)
+        again = [each for each in recall.wait_for_passages(wait) if _goes_on(text, each)]
+        if again:
+            shown_paths = {each["path"] for each in again}
+            found = [*again, *(each for each in found if each["path"] not in shown_paths)]
+            left_out = recall.left_out
     open_home.tell("")
     yield from map(events.Trouble, recall.take_notices())
     paths = _files_meant(open_home, question, cues)
@@ -212,8 +215,16 @@ def find_passages(
     return masked, left_out
 
 
-def _is_any_near(passages: Iterable[Mapping[str, Any]]) -> bool:
-    return any(each["score"] >= SURELY_ABOUT for each in passages)
+def _is_near(passage: Mapping[str, Any]) -> bool:
+    return bool(passage["score"] >= SURELY_ABOUT)
+
+
+def _goes_on(text: str, passage: Mapping[str, Any]) -> bool:
+    """Return True for a passage that is about a prompt with the ones before it, when the prompt
+    refers to these or has a word of the passage: another topic has neither."""
+    refers = read_message(text).probabilities["refers"] >= HARDLY
+    is_shared = bool({*content_words(text)} & {*content_words(passage["text"])})
+    return _is_near(passage) and (refers or is_shared)
 
 
 def _prompts_with_passages(session: Session) -> str:

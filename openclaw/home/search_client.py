@@ -65,7 +65,8 @@ class SearchClient:
 
     notices       lines for the user
     left_out      hits that the newest search did not take: path, start_line, end_line, score, rule
-    has_answered  the process has answered once; then the next answer takes only milliseconds
+    has_answered  the process has answered the last request; then the next answer takes only
+                  milliseconds
     _reading      (files read, all files) while the process reads many files
     _missing      passages that had no vector when it answered
     """
@@ -186,7 +187,7 @@ class SearchClient:
         TimeoutError; unless it waits `for_reading`, as soon as the files will not be read in time.
         """
         end = time.monotonic() + seconds
-        self._reading = None
+        self._reading, self.has_answered = None, False
         began: tuple[float, int] | None = None
         while True:
             try:
@@ -205,7 +206,7 @@ class SearchClient:
                 continue
             if reply["id"] != self._asked:
                 continue
-            self.has_answered = True
+            self.has_answered = "problem" not in reply
             self.notices += reply["notices"]
             self._missing = reply["missing"]
             if "problem" in reply:

@@ -239,6 +239,8 @@ def test_a_prompt_that_says_nothing_alone_is_looked_up_with_the_one_before_it(
         for text in ("when does Evans begin the roof?", "and who was it for?"):
             it.say(text, answer("Evans.", "json"))
             assert "Evans Roofing" in it.requests[-1].messages[-1].content
+        it.say("what's the weather tomorrow?", answer("I do not know.", "json"))
+        assert "Evans Roofing" not in it.requests[-1].messages[-1].content
 
 
 @pytest.mark.parametrize("recall", ["auto", "off"])

@@ -266,6 +266,9 @@ def test_a_search_that_takes_too_long_is_not_waited_for(tmp_path: Path) -> None:
     assert recall.take_notices() == [too_late(0.0, None)]
     recall.send_question("When is the school play?", ())
     assert "4 December" in recall.wait_for_passages(patience=60.0)[0]["text"]  # not the late answer
+    recall.send_question("When does the plumber come?", ())
+    assert (recall.has_answered, recall.wait_for_passages(patience=0.0)) == (True, [])
+    assert not recall.has_answered  # a turn does not ask it a second time
     recall.close()
 
 
