@@ -240,7 +240,9 @@ def _displaced_item(old: str, new: str, request: str) -> str:
     lost, won = ([*{*one}.difference(other)] for one, other in ((before, after), (after, before)))
     if not len(lost) == len(won) == 1 or not lost[0].lstrip().startswith(BULLETS):
         return ""
-    was, becomes, said = words_of(lost[0]), words_of(won[0]), words_of(request)
+    # Another day, hour or amount is the same item.
+    was = {*filter(str.isalpha, words_of(lost[0]))}
+    becomes, said = words_of(won[0]), words_of(request)
     added, gone = becomes - was, was - becomes - said
     return lost[0] if added and added <= said and 2 * len(gone) > len(was) else ""
 

@@ -624,6 +624,12 @@ def test_an_item_of_a_list_that_was_not_mentioned_is_not_to_become_another(
     assert found == (item if displaced else "")
 
 
+def test_an_item_of_a_list_may_get_another_day_and_hour() -> None:
+    before = "- dentist Monday 10:00\n"
+    after, request_text = "- dentist Friday at 11\n", "the dentist is on Friday at 11 now"
+    assert find_displaced("workspace/week.md", before, after, request_text) == ""
+
+
 def test_a_row_does_not_become_another_one_with_the_name_of_a_third() -> None:
     after = STOCK.replace("| butter | 18 | kg |", "| rye flour | 18 | kg |")
     request_text = "the butter buns need 18 kg of rye flour"
