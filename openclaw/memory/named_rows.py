@@ -253,21 +253,22 @@ def _find_named(said: Request, rows: Sequence[Row]) -> Iterator[_Named]:
     counts = Counter(each for row in rows for each in enumerate(row.cells))
     lines = Counter(row.line for row in rows)
     numbered = all(DIGIT.search(row.cells[0]) for row in rows)
-    words: set[str] = set()  # most requests name no row, and then nobody needs them
-    repeated: set[str] = set()
+    words: Set[str] | None = None  # most requests name no row, and then nobody needs them
+    repeated: Set[str] = frozenset()
     for row in rows:
         for at, cell in enumerate(row.cells if numbered else row.cells[:1]):
             share = said.share_of_day(cell) or share_said(cell, said.words, is_first=at == 0)
             if share < HALF or counts[at, cell] > 1 or lines[row.line] > 1:
                 continue
-            if not words:
+            if words is None:
                 others = [each for other in rows if other.heads for each in other.cells[1:]]
-                words = words_of(row.path, *row.heads, *others)
-                repeated = words_of(*(each for (at, each), n in counts.items() if at and n > 1))
+                words = said.words & words_of(row.path, *row.heads, *others)
+                common = (each for (at, each), n in counts.items() if at and n > 1)
+                repeated = said.words & words_of(*common)
             name, own = words_of(cell), words_of(row.path, *row.heads, *row.cells)
             is_day = find_named_day(cell) == cell
-            about = own | (repeated if is_day else words)
-            other = {*filter(str.isalpha, said.words & (about - name))}
+            about = (said.words & own) | (repeated if is_day else words)
+            other = {*filter(str.isalpha, about - name)}
             is_timed = any(_is_alike(time, each) for time in said.times for each in row.cells)
             if not (other or is_timed) and (is_day or (at and row.cells[0].isdigit())):
                 continue  # "the dentist is on Monday", "the bill is paid"
