@@ -422,6 +422,21 @@ def _show_section(text: str, first: int) -> str:
     return f"\n[under: {section.name}]" if is_below else ""
 
 
+def todos_referred_to(text: str, cues: Cues, todos: Todos, session: Session) -> Cues:
+    """Return the cues, where a prompt refers to something and may want a to-do changed of which it
+    has no word, with those that the turn before it has added or changed: "rather on Tuesday"."""
+    refers = read_message(text).probabilities["refers"] >= HARDLY
+    if not (cues.unclear and refers):
+        return cues
+    starts = [at for at, each in enumerate(session.messages) if each.role == "user"]
+    turn = session.messages[starts[-1] :] if starts else ()
+    uses = (use for entry in turn for use in entry.tool_calls if use.tool == "todo" and use.ok)
+    items = {str(item) for use in uses for item in use.input.get("items") or ()}
+    near = tuple(each for each in todos.open_texts() if each.startswith(tuple(items)))
+    lines = (*cues.lines, *(f"{TODO_LINE}{each}" for each in near))
+    return replace(cues, near=near, lines=lines, unclear=not near)
+
+
 def todos_found(cues: Cues, todos: Todos, passages: Sequence[Mapping[str, Any]]) -> Cues:
     """Return the cues, where they do not tell which to-do is meant with those that were found. What
     another passage is surely about, and none of them, is about no to-do, unless it surely ticks,

@@ -20,6 +20,7 @@ from openclaw.agent.memory_lookup import (
     needs_recall,
     other_todos,
     show_found,
+    todos_referred_to,
 )
 from openclaw.agent.past_conversations import find_archived
 from openclaw.agent.prompt import REQUIRED, SOURCES, hard_rules, make_tail
@@ -167,6 +168,7 @@ def prepare_turn(
             builder, text, asked, attached, cues, looks_up=looks_up, ahead=ahead
         )
         alone = not (instructions or orders)
+        cues = todos_referred_to(text, cues, shown_todos, session)
         found = match_found(open_home, text, cues, passages, left_out, shown_todos, alone=alone)
         cues, fenced = found.cues, provenance.fence_passages(show_found(open_home, text, found))
     if session.archived and (cues.asks or "?" in text):

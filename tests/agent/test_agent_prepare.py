@@ -229,6 +229,19 @@ def test_a_number_that_is_told_anew_comes_into_its_line_and_into_no_memory(tmp_p
     ]
 
 
+def test_a_change_without_a_word_is_of_the_to_do_of_the_turn_before(tmp_path: Path) -> None:
+    it = talk(tmp_path / "home", protocol="json", recall="auto")
+    (it.root / "memory" / "TODO.md").write_text("- [ ] Fenster\u00f6l\n- [ ] Farbe\n", "utf-8")
+    add = call("todo", action="add", list="Tasks", items=["W\u00e4sche"], protocol="json")
+    with closing(it.app):
+        it.say("erinnere mich an die w\u00e4sche", add, answer("Notiert.", "json"))
+        it.say("doch lieber dienstag", answer("Gut.", "json"))
+    change = [
+        step for step in steps_of(it.requests[-1]) if step.get("action") == {"const": "change"}
+    ]
+    assert [step["item"]["enum"] for step in change] == [["W\u00e4sche"]]
+
+
 def test_a_prompt_that_says_nothing_alone_is_looked_up_with_the_one_before_it(
     tmp_path: Path,
 ) -> None:
