@@ -12,7 +12,7 @@ takes those that rows of tables and of .csv files answer, `--compounds` those ab
 the text has in two words, or the other way round.
 `--failures` lists the questions whose evidence is not all within 1,000 tokens.
 
-`recall_data/README.md` tells what the data are. No weight is fitted to them.
+`recall_data/README.md` tells what the data are. The weights were chosen with the first set in view.
 """
 
 from __future__ import annotations
