@@ -17,7 +17,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 
-from acp import connect_to_agent, run_agent, spawn_agent_process, text_block
+from acp import connect_to_agent, spawn_agent_process, text_block
 from acp.connection import StreamDirection, StreamEvent
 from acp.schema import (
     CloseSessionResponse,
@@ -32,7 +32,7 @@ from acp.schema import (
     SetSessionModeResponse,
 )
 
-from openclaw.server.acp.editor_agent import EditorAgent
+from openclaw.server.acp.editor_agent import EditorAgent, answer_messages
 
 ANSWERS = (
     NewSessionResponse, InitializeResponse, PromptResponse, ListSessionsResponse,
@@ -157,10 +157,9 @@ async def editing(decide: Decide | None = None) -> AsyncIterator[Editor]:
     """An editor and the agent in one process, with a pipe between them."""
     editor, agent = Editor(decide), EditorAgent(None)
     mine, its = [await asyncio.open_connection(sock=end) for end in socket.socketpair()]
-    unstable = {"use_unstable_protocol": True}
-    answering = asyncio.create_task(run_agent(cast(Any, agent), *its[::-1], **unstable))
+    answering = asyncio.create_task(answer_messages(agent, *its))
     editor.agent = connect_to_agent(
-        cast(Any, editor), *mine[::-1], observers=[editor.hear], **unstable
+        cast(Any, editor), *mine[::-1], observers=[editor.hear], use_unstable_protocol=True
     )
     try:
         await editor.agent.initialize(protocol_version=1)

@@ -8,6 +8,7 @@ import base64
 import json
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Coroutine
@@ -26,9 +27,14 @@ from tests.fakes.ollama_server import Answer, FakeOllama, Line
 if TYPE_CHECKING:
     import acp
 
+    from openclaw.server.acp.editor_agent import EditorAgent, answer_messages
     from tests.fakes.editor import Editor, in_editor, starting
 else:
     acp = Late("acp")
+    agent_module = "openclaw.server.acp.editor_agent"
+    EditorAgent, answer_messages = (
+        Late(agent_module, name) for name in ("EditorAgent", "answer_messages")
+    )
     in_editor, starting = (Late("tests.fakes.editor", name) for name in ("in_editor", "starting"))
 
 pytestmark = needs_acp
@@ -380,3 +386,22 @@ def test_without_its_sdk_one_line_says_what_to_do(monkeypatch: pytest.MonkeyPatc
     said = openclaw("acp")
     assert (said.returncode, said.stdout) == (1, "")
     assert "pip install 'openclaw[acp]'" in said.stderr
+
+
+def test_an_editor_that_no_longer_reads_ends_the_agent_without_an_error() -> None:
+    hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}}
+
+    async def leave() -> None:
+        ends = socket.socketpair()
+        (_, mine), (_, writer) = [await asyncio.open_connection(sock=end) for end in ends]
+        writer.close()
+        await writer.wait_closed()
+        reader = asyncio.StreamReader()
+        reader.feed_data(f"{json.dumps(hello)}\n".encode())
+        reader.feed_eof()
+        agent = EditorAgent(None)
+        await answer_messages(agent, reader, writer)
+        agent.end()
+        mine.close()
+
+    asyncio.run(leave())

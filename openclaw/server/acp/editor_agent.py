@@ -80,15 +80,22 @@ def serve_editor(named: str | None) -> None:
     """Answer an editor until its input ends. `named` is the home that the user has named."""
 
     async def serve() -> None:
-        reader, writer = await _open_streams()
-        # Not every method of the SDK's agent is there. Resume and close are stable by now.
-        await run_agent(cast(Any, agent), writer, reader, use_unstable_protocol=True)
+        await answer_messages(agent, *await _open_streams())
 
     agent = EditorAgent(named)
     try:
         asyncio.run(serve())
     finally:
         agent.end()
+
+
+async def answer_messages(
+    agent: EditorAgent, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    """Answer an editor until its input ends, or until it no longer reads what is sent."""
+    with suppress(ConnectionError):
+        # Not every method of the SDK's agent is there. Resume and close are stable by now.
+        await run_agent(cast(Any, agent), writer, reader, use_unstable_protocol=True)
 
 
 async def _open_streams() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
