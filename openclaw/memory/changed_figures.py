@@ -11,7 +11,7 @@ from itertools import product
 from pathlib import PurePath
 
 from openclaw.frozen import frozen
-from openclaw.memory.correction_words import ATTRIBUTES
+from openclaw.memory.correction_words import ATTRIBUTES, DROPPED
 from openclaw.memory.rows import DIGIT, SHORTEST_PART, Request, words_of
 from openclaw.nlp.date_patterns import has_date
 from openclaw.nlp.skill_instructions import escape_literal
@@ -67,7 +67,7 @@ def _find_in(
 ) -> Iterator[tuple[int, ChangedFigure]]:
     """Yield the lines of a text that may be meant, with how many words they share."""
     words = {*filter(str.isalpha, said.words)}
-    telling = {word for word in words - ATTRIBUTES if len(word) >= SHORTEST_PART}
+    telling = {word for word in words - ATTRIBUTES - DROPPED if len(word) >= SHORTEST_PART}
     about = words_of(PurePath(path).stem)
     denied = [figure for figure, _ in _FIGURE.findall(denied_words(said.text))][:1]
     lines = (
@@ -93,7 +93,7 @@ def _find_in(
         if has_date(line) or (said.days and not surely):  # "we sold 68 today" is for a new line
             continue
         most = len(shared) > 1 and 2 * len(shared) >= len(words) and (named or not is_of_other)
-        if most or is_named or (is_denied and shared):
+        if most or is_named or (others and named) or (is_denied and shared):
             yield len(shared), ChangedFigure(path, line, alike[0], new, surely)
 
 

@@ -43,6 +43,8 @@ def changed(request: str, **more: str) -> tuple[str, bool] | None:
         ("ribbon is 12 m a wreath now", WREATH[10:-1].replace("2 m", "12 m"), False),
         ("wreath: 50 minutes, not 45", WREATH[10:-1].replace("45", "50"), True),
         ("the wreath takes 1.5 minutes now", WREATH[10:-1].replace("45", "1.5"), False),
+        ("the wreath takes 50 instead of 45", WREATH[10:-1].replace("45", "50"), False),
+        ("alarm code jetzt 9035", OPENING.split("\n")[2].replace("4471", "9035"), True),
         ("the wreath takes 50 minutes", WREATH[10:-1].replace("45", "50"), False),
     ],
 )
