@@ -57,9 +57,9 @@ def replace(target: Path, data: bytes, *, private: bool = False) -> None:
 def swap(target: Path, before: bytes | None, data: bytes) -> bool:
     """Put `data` into the file if it holds `before` (None: there is no file); else False.
 
-    Where the system can exchange two files (Linux, macOS), a save by others cannot be lost, however
-    close it comes: what was displaced is looked at, and put back if it is not `before`. Elsewhere
-    the last look is some microseconds before the rename. OSError as `replace`.
+    Where the system can exchange two files (Linux, macOS), a save by renaming cannot be lost,
+    however close it comes: what was displaced is looked at, and put back if it is not `before`.
+    Elsewhere the last look is some microseconds before the rename. OSError as `replace`.
     """
     try:
         with open_folder(target.parent, make=before is None) as folder:
